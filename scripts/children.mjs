@@ -1,0 +1,63 @@
+// Child processes of the scripts, and how a signal reaches them.
+//
+// Owner of every child: this module. A child leads a group of its own, and a signal is sent to the
+// whole group, because a test runner that is stopped alone leaves its workers behind. The script
+// then waits for its children and ends with the code that shells give to that signal.
+
+import { spawn } from "node:child_process";
+import { constants } from "node:os";
+
+const children = new Set();
+let stoppedBy = null;
+
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+  process.on(signal, () => stop(signal));
+}
+
+function stop(signal) {
+  // A second signal means that someone is out of patience.
+  const sent = stoppedBy === null ? signal : "SIGKILL";
+  stoppedBy ??= signal;
+  for (const child of children) send(child, sent);
+  if (children.size === 0) endAsStopped();
+}
+
+function send({ pid, group, attached }, signal) {
+  // A terminal has already sent Ctrl-C to a child that shares our group; twice would look impatient.
+  if (attached && signal === "SIGINT" && process.stdin.isTTY === true) return;
+  try {
+    process.kill(group ? -pid : pid, signal);
+  } catch (error) {
+    if (error.code !== "ESRCH") throw error;
+  }
+}
+
+function endAsStopped() {
+  process.exit(128 + constants.signals[stoppedBy]);
+}
+
+/**
+ * Runs a program to its end. With `capture` its output is collected instead of shown; with
+ * `attached` it shares our group and terminal, for programs that people talk to. A program that
+ * cannot be started is an answer with code 127, not an exception.
+ */
+export function run(command, args, options = {}) {
+  const { capture = false, attached = false, env = process.env, cwd, shell = false } = options;
+  const group = !attached && process.platform !== "win32";
+  const stdio = capture ? ["ignore", "pipe", "pipe"] : "inherit";
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio, env, cwd, shell, detached: group });
+    const entry = { pid: child.pid, group, attached };
+    const output = [];
+    const finish = (code, text) => {
+      if (!children.delete(entry)) return;
+      if (stoppedBy === null) resolve({ code, output: text ?? Buffer.concat(output).toString() });
+      else if (children.size === 0) endAsStopped();
+    };
+    children.add(entry);
+    child.stdout?.on("data", (chunk) => output.push(chunk));
+    child.stderr?.on("data", (chunk) => output.push(chunk));
+    child.on("error", (error) => finish(127, `${command}: ${error.message}\n`));
+    child.on("close", (code) => finish(code ?? 1));
+  });
+}

@@ -1,0 +1,113 @@
+import { KumikoError } from "./errors.ts";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/** Writes numbers and texts into as few bytes as they need. */
+export class ByteWriter {
+  #bytes = new Uint8Array(256);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  byte(value: number): void {
+    this.#reserve(1);
+    this.#bytes[this.#length++] = value;
+  }
+
+  /** A whole number from 0 on, seven bits to a byte. */
+  count(value: number): void {
+    this.#reserve(8);
+    while (value > 0x7f) {
+      this.#bytes[this.#length++] = (value % 0x80) | 0x80;
+      value = Math.floor(value / 0x80);
+    }
+    this.#bytes[this.#length++] = value;
+  }
+
+  /** A whole number of either sign; small ones are short. */
+  difference(value: number): void {
+    this.count(value < 0 ? -2 * value - 1 : 2 * value);
+  }
+
+  bytes(value: Uint8Array): void {
+    this.count(value.length);
+    this.#reserve(value.length);
+    this.#bytes.set(value, this.#length);
+    this.#length += value.length;
+  }
+
+  text(value: string): void {
+    this.bytes(encoder.encode(value));
+  }
+
+  finish(): Uint8Array {
+    return this.#bytes.slice(0, this.#length);
+  }
+
+  #reserve(more: number): void {
+    if (this.#length + more <= this.#bytes.length) return;
+    const larger = new Uint8Array(Math.max(this.#bytes.length * 2, this.#length + more));
+    larger.set(this.#bytes);
+    this.#bytes = larger;
+  }
+}
+
+/** Reads what ByteWriter wrote; anything else is `damaged`, never a wrong value past the end. */
+export class ByteReader {
+  readonly #bytes: Uint8Array;
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  get done(): boolean {
+    return this.#at === this.#bytes.length;
+  }
+
+  byte(): number {
+    if (this.#at >= this.#bytes.length) throw damaged("they end too early");
+    return this.#bytes[this.#at++]!;
+  }
+
+  count(): number {
+    let value = 0;
+    let scale = 1;
+    for (;;) {
+      const byte = this.byte();
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) break;
+      scale *= 0x80;
+    }
+    if (!Number.isSafeInteger(value)) throw damaged("a number is too large");
+    return value;
+  }
+
+  difference(): number {
+    const value = this.count();
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+  }
+
+  bytes(): Uint8Array {
+    const length = this.count();
+    if (length > this.#bytes.length - this.#at) throw damaged("they end too early");
+    this.#at += length;
+    return this.#bytes.slice(this.#at - length, this.#at);
+  }
+
+  text(): string {
+    try {
+      return decoder.decode(this.bytes());
+    } catch (cause) {
+      if (cause instanceof KumikoError) throw cause;
+      throw damaged("a text is not UTF-8");
+    }
+  }
+}
+
+export function damaged(why: string): KumikoError {
+  return new KumikoError("damaged", `The stored bytes are damaged: ${why}.`, { why });
+}

@@ -1,0 +1,50 @@
+/**
+ * Every refusal in Kumiko is a KumikoError: a code to branch on, a sentence to act on, and the
+ * facts needed for the next try. A code is never reused for a second meaning.
+ */
+export const errorCodes = {
+  invalid_argument: "an argument has the wrong shape; facts name it",
+  out_of_range: "a position, line or version lies outside what exists; facts give the valid range",
+  split_character: "a position lies inside one character (a surrogate pair or a UTF-8 sequence)",
+  ill_formed_text: "the text holds a lone surrogate, which no encoding can store",
+  overlapping_operations: "two operations of one edit address the same text",
+  base_required: "an edit by position names neither a base version nor the text it expects",
+  conflict: "the text an edit addresses was changed since its base version",
+  not_found: "the text to be replaced does not occur",
+  ambiguous: "more than one place fits",
+  patch_malformed: "the input is not a unified diff that can be read",
+  patch_rejected: "a hunk of a patch fits nowhere",
+  nothing_to_undo: "there is no Edit to undo (or redo)",
+  unknown_edit: "no Edit of that id is recorded here",
+  edit_undone: "the Edit is undone; new text needs a new Edit",
+  not_born: "the document has no replica form yet; give it a birth first",
+  already_born: "the document already has its birth",
+  import_rejected: "the update cannot be imported",
+  damaged: "stored bytes do not read back as what was written",
+  unsupported_format: "stored bytes are of a format this version cannot read",
+  disposed: "the object was disposed and may not be used",
+  file_unreadable: "a file cannot be read as text",
+  file_unwritable: "a file cannot be written",
+} as const;
+
+export type ErrorCode = keyof typeof errorCodes;
+
+/** Plain JSON: facts cross process and language boundaries unchanged. */
+export type Fact = string | number | boolean | null | readonly Fact[] | { readonly [name: string]: Fact };
+export type Facts = { readonly [name: string]: Fact };
+
+export class KumikoError extends Error {
+  override readonly name = "KumikoError";
+  readonly code: ErrorCode;
+  readonly facts: Facts;
+
+  constructor(code: ErrorCode, sentence: string, facts: Facts = {}, options?: ErrorOptions) {
+    super(sentence, options);
+    this.code = code;
+    this.facts = facts;
+  }
+
+  toJSON(): { code: ErrorCode; message: string; facts: Facts } {
+    return { code: this.code, message: this.message, facts: this.facts };
+  }
+}

@@ -1,0 +1,24 @@
+export { ByteReader, ByteWriter, damaged } from "./bytes.ts";
+export { type Clock, monotonicClock } from "./clock.ts";
+export { IntColumn } from "./column.ts";
+export { type ErrorCode, errorCodes, type Fact, type Facts, KumikoError } from "./errors.ts";
+export { sha256Bytes, sha256Text } from "./hash.ts";
+export { Random } from "./random.ts";
+export { SumLeaf, SumTree } from "./sum-tree.ts";
+export {
+  checkPosition,
+  checkRange,
+  checkWellFormed,
+  endsWithNewline,
+  lineAt,
+  lineCount,
+  lineEnd,
+  lineStart,
+  locateInText,
+  Measure,
+  measureText,
+  type PositionedText,
+  splitCharacter,
+  type Unit,
+} from "./text-positions.ts";
+export { TextRope } from "./text-rope.ts";

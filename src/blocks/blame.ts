@@ -1,0 +1,56 @@
+import { BITS, COUNTER, LENGTH, STRIDE, VISIBLE, type RunLeaf } from "./run-leaf.ts";
+import type { IndexState } from "./run-pieces.ts";
+
+export interface BlameEntry {
+  readonly start: number;
+  readonly length: number;
+  readonly edit: string;
+  /** The version that inserted its first unit: its history entry says the rest. */
+  readonly version: number;
+}
+
+/** Which Edit inserted each unit of a visible range. */
+export function blameRange({ record, index }: IndexState, start: number, end: number): BlameEntry[] {
+  const result: BlameEntry[] = [];
+  if (start === end) return result;
+  let at = start;
+  let length = 0;
+  let edit = -1;
+  let version = 0;
+  const found = index.seek(start);
+  let offset = found.start;
+  for (let leaf: RunLeaf | null = found.leaf; leaf !== null; leaf = leaf.next as RunLeaf | null) {
+    const runs = leaf.runs;
+    const limit = leaf.count * STRIDE;
+    for (let run = 0; run < limit; run += STRIDE) {
+      if ((runs[run + BITS]! & VISIBLE) === 0) continue;
+      const runLength = runs[run + LENGTH]!;
+      const from = Math.max(start - offset, 0);
+      const until = Math.min(end - offset, runLength);
+      offset += runLength;
+      if (from >= until) {
+        if (offset >= end) break;
+        continue;
+      }
+      let counter = runs[run + COUNTER]! + from;
+      const last = runs[run + COUNTER]! + until;
+      for (let birth = record.versionOfCounter(counter); counter < last; birth++) {
+        const next = Math.min(last, record.counterEnd(birth));
+        if (next <= counter) continue;
+        const birthEdit = record.editOf(birth);
+        if (birthEdit !== edit) {
+          if (length > 0) result.push({ start: at, length, edit: record.editIds[edit]!, version });
+          at += length;
+          length = 0;
+          edit = birthEdit;
+          version = birth;
+        }
+        length += next - counter;
+        counter = next;
+      }
+    }
+    if (offset >= end) break;
+  }
+  result.push({ start: at, length, edit: record.editIds[edit]!, version });
+  return result;
+}

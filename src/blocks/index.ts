@@ -1,0 +1,16 @@
+export type { BlameEntry } from "./blame.ts";
+export {
+  BlockDocument,
+  type Committed,
+  type ImportedUpdate,
+} from "./block-document.ts";
+export { translateEdit } from "./edit-lines.ts";
+export { type RangeChange, translateRanges } from "./edit-ranges.ts";
+export type { FlipPlan, FlipRequest } from "./flip-plan.ts";
+export type { HistoryEntry, HistoryPage } from "./history.ts";
+export * from "./patch/index.ts";
+export { translatePatch, type TranslatedPatch } from "./patch-text.ts";
+export { type ReplaceRequest, translateReplace } from "./replace-text.ts";
+export type { SavedDocument } from "./saved-document.ts";
+export { type SpliceRequest, translateAppend, translateSplice } from "./splice-text.ts";
+export type { Splice, Stamp } from "./types.ts";

@@ -1,0 +1,37 @@
+/** Every unit ever inserted, in the order of insertion. A unit's index here is its counter. */
+const CHUNK_UNITS = 8192;
+
+export class InsertStore {
+  #full: string[] = [];
+  #tail = "";
+
+  get length(): number {
+    return this.#full.length * CHUNK_UNITS + this.#tail.length;
+  }
+
+  append(text: string): void {
+    let tail = this.#tail + text;
+    while (tail.length >= CHUNK_UNITS) {
+      this.#full.push(tail.slice(0, CHUNK_UNITS));
+      tail = tail.slice(CHUNK_UNITS);
+    }
+    this.#tail = tail;
+  }
+
+  slice(start: number, end: number): string {
+    const first = Math.floor(start / CHUNK_UNITS);
+    const last = Math.floor((end - 1) / CHUNK_UNITS);
+    const base = first * CHUNK_UNITS;
+    if (first === last) return this.#chunk(first).slice(start - base, end - base);
+    let result = "";
+    for (let chunk = first; chunk <= last; chunk++) {
+      const origin = chunk * CHUNK_UNITS;
+      result += this.#chunk(chunk).slice(Math.max(0, start - origin), end - origin);
+    }
+    return result;
+  }
+
+  #chunk(index: number): string {
+    return index < this.#full.length ? this.#full[index]! : this.#tail;
+  }
+}

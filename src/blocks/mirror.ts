@@ -1,0 +1,247 @@
+import { type ImportStatus, LoroDoc, type LoroEventBatch, type LoroText, VersionVector } from "loro-crdt";
+import { KumikoError } from "../base/index.ts";
+import type { SpliceRecord } from "./splice-record.ts";
+import type { Splice } from "./types.ts";
+
+const TEXT = "text";
+/** Writes the text of a birth, once, in every document; granted to nobody. */
+export const BIRTH_PEER = "1";
+
+export interface Imported {
+  readonly splices: Splice[];
+  /** Whether the update brought anything that was not known. */
+  readonly news: boolean;
+  /** Peers whose operations wait for others, or undefined when nothing waits. */
+  readonly pending: string[] | undefined;
+}
+
+type PendingSpans = NonNullable<ImportStatus["pending"]>;
+
+/**
+ * The Loro document of a text: what replicas merge with. It follows the record and is brought up to
+ * date only when bytes are asked for or come in, many versions at once.
+ *
+ * Invariants
+ * - Its text is the record's text at `version`.
+ * - It is a function of the record: same splices, marks and peers, same bytes. Loro packs operations
+ *   differently depending on where they were committed, which is why the marks are recorded.
+ */
+export class Mirror implements Disposable {
+  readonly #doc: LoroDoc;
+  readonly #text: LoroText;
+  readonly #record: SpliceRecord;
+  readonly #pending = new Map<number, PendingSpans>();
+  #awaited: PendingSpans | null = null;
+  #version: number;
+
+  private constructor(record: SpliceRecord, doc: LoroDoc, version: number) {
+    this.#record = record;
+    this.#doc = doc;
+    this.#text = doc.getText(TEXT);
+    this.#version = version;
+  }
+
+  /** From the birth on, all of it. */
+  static replay(record: SpliceRecord, birth: number, text: string): Mirror {
+    const doc = new LoroDoc();
+    const mirror = new Mirror(record, doc, birth);
+    doc.setPeerId(BIRTH_PEER);
+    if (text !== "") mirror.#text.insert(0, text);
+    doc.commit();
+    mirror.#catchUpAlongMarks();
+    return mirror;
+  }
+
+  /** From a snapshot that was taken at a version. */
+  static restore(record: SpliceRecord, snapshot: Uint8Array, version: number): Mirror {
+    const doc = new LoroDoc();
+    try {
+      doc.import(snapshot);
+    } catch (cause) {
+      doc.free();
+      throw new KumikoError("damaged", `The stored snapshot cannot be read: ${String(cause)}.`, {}, { cause });
+    }
+    const mirror = new Mirror(record, doc, version);
+    // What was still waiting when the snapshot was taken is not in it.
+    for (const [at, special] of record.specials) {
+      if (special.kind === "import" && special.update !== undefined && at <= version) {
+        mirror.#importRecorded(special.update, at);
+      }
+    }
+    mirror.#catchUpAlongMarks();
+    return mirror;
+  }
+
+  get length(): number {
+    return this.#text.length;
+  }
+
+  toString(): string {
+    return this.#text.toString();
+  }
+
+  /** Applies what was committed since, and records that it was done here. */
+  catchUp(): void {
+    const { version } = this.#record;
+    if (this.#version === version) return;
+    this.#apply(version);
+    this.#record.marks.push(version);
+  }
+
+  #catchUpAlongMarks(): void {
+    const { marks } = this.#record;
+    for (let i = marks.firstAbove(this.#version); i < marks.length; i++) this.#apply(marks.at(i));
+  }
+
+  #apply(until: number): void {
+    const record = this.#record;
+    let version = this.#version + 1;
+    while (version <= until) {
+      const special = record.specials.get(version);
+      if (special === undefined) {
+        let last = Math.min(until, this.#writeAs(version));
+        for (let next = version + 1; next <= last; next++) {
+          if (record.specials.has(next)) last = next - 1;
+        }
+        this.#applySplices(version, last);
+        version = last;
+      } else if (special.kind === "flip") {
+        this.#writeAs(version);
+        for (const { at, remove, insert } of special.splices) {
+          if (remove > 0) this.#text.delete(at, remove);
+          if (insert !== "") this.#text.insert(at, insert);
+        }
+      } else if (special.kind === "import") {
+        if (special.update === undefined) {
+          throw new KumikoError("damaged", `The update imported as version ${version} is missing.`, { version });
+        }
+        this.#doc.commit();
+        this.#importRecorded(special.update, version);
+      }
+      version++;
+    }
+    this.#doc.commit();
+    this.#version = until;
+  }
+
+  #importRecorded(update: Uint8Array, version: number): void {
+    const { pending } = this.#doc.import(update);
+    if (pending !== null) this.#pending.set(version, pending);
+  }
+
+  /** Typing that goes on where it left off is one insert: Loro numbers it the same. */
+  #applySplices(first: number, last: number): void {
+    const record = this.#record;
+    const end = record.spliceEnd(last);
+    let counter = record.counterEnd(first - 1);
+    for (let i = record.spliceEnd(first - 1); i < end; ) {
+      const at = record.spliceAt(i);
+      const remove = record.spliceRemove(i);
+      let length = record.spliceInsertLength(i);
+      i++;
+      if (remove > 0) this.#text.delete(at, remove);
+      if (length === 0) continue;
+      while (
+        i < end &&
+        record.spliceRemove(i) === 0 &&
+        record.spliceAt(i) === at + length
+      ) {
+        length += record.spliceInsertLength(i++);
+      }
+      this.#text.insert(at, record.inserted.slice(counter, counter + length));
+      counter += length;
+    }
+  }
+
+  /** Makes the peer of a version the writer; gives the last version it writes. */
+  #writeAs(version: number): number {
+    const writer = this.#record.peerAt(version);
+    if (writer === undefined) {
+      throw new KumikoError("damaged", `The record names no peer for version ${version}.`, { version });
+    }
+    if (this.#doc.peerIdStr !== writer.peer) {
+      this.#doc.commit();
+      this.#doc.setPeerId(writer.peer as `${number}`);
+    }
+    return writer.until;
+  }
+
+  /** Merges another replica's update. The caller records the outcome as the next version. */
+  import(update: Uint8Array): Imported {
+    const splices: Splice[] = [];
+    const unsubscribe = this.#doc.subscribe((batch) => collect(batch, splices));
+    let status: ImportStatus;
+    try {
+      status = this.#doc.import(update);
+    } catch (cause) {
+      throw new KumikoError(
+        "import_rejected",
+        `The update cannot be imported: ${String(cause)}. Nothing was changed.`,
+        { bytes: update.length },
+        { cause },
+      );
+    } finally {
+      unsubscribe();
+    }
+    this.#awaited = status.pending;
+    const pending = status.pending === null ? undefined : [...status.pending.keys()].map(String);
+    return { splices, news: status.success.size > 0 || pending !== undefined, pending };
+  }
+
+  /** The recorded outcome of an import is in this document already. */
+  imported(version: number): void {
+    this.#version = version;
+    this.#record.marks.push(version);
+    if (this.#awaited !== null) this.#pending.set(version, this.#awaited);
+    this.#awaited = null;
+  }
+
+  /** Versions whose imports still wait, wholly or in part: Loro leaves them out of snapshots. */
+  get waiting(): Set<number> {
+    const known = this.#doc.version().toJSON();
+    for (const [version, spans] of this.#pending) {
+      const arrived = [...spans].every(([peer, span]) => (known.get(peer) ?? 0) >= span.end);
+      if (arrived) this.#pending.delete(version);
+    }
+    return new Set(this.#pending.keys());
+  }
+
+  versionVector(): Uint8Array {
+    return this.#doc.version().encode();
+  }
+
+  exportSince(versionVector: Uint8Array | undefined): Uint8Array {
+    if (versionVector === undefined) return this.#doc.export({ mode: "update" });
+    let from: VersionVector;
+    try {
+      from = VersionVector.decode(versionVector);
+    } catch (cause) {
+      throw new KumikoError("invalid_argument", "The version vector cannot be read.", {}, { cause });
+    }
+    return this.#doc.export({ mode: "update", from });
+  }
+
+  snapshot(): Uint8Array {
+    return this.#doc.export({ mode: "snapshot" });
+  }
+
+  [Symbol.dispose](): void {
+    this.#doc.free();
+  }
+}
+
+/** Events come before `import` returns, in UTF-16 units, as retains from the beginning of the text. */
+function collect(batch: LoroEventBatch, splices: Splice[]): void {
+  for (const { diff } of batch.events) {
+    if (batch.by !== "import" || diff.type !== "text") continue;
+    let at = 0;
+    for (const part of diff.diff) {
+      if (part.retain !== undefined) at += part.retain;
+      else if (part.delete !== undefined) splices.push({ at, remove: part.delete, insert: "" });
+      else if (part.insert !== undefined) {
+        splices.push({ at, remove: 0, insert: part.insert });
+        at += part.insert.length;
+      }
+    }
+  }
+}

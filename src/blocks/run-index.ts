@@ -1,0 +1,202 @@
+import { SumTree } from "../base/index.ts";
+import {
+  BITS,
+  COUNTER,
+  DEATH,
+  LATER_DEATHS_SHIFT,
+  LENGTH,
+  NO_DEATH,
+  RunLeaf,
+  STRIDE,
+  VISIBLE,
+} from "./run-leaf.ts";
+import type { SpliceRecord } from "./splice-record.ts";
+
+/**
+ * Every run of text ever inserted, in document order, visible or hidden: undo, redo, blame and past
+ * versions are read from it.
+ *
+ * Invariants
+ * - Visible runs, in order, are the current text.
+ * - It is a function of the recorded splices and flips in version order.
+ * - New text goes directly behind the visible unit before it, so that typing extends one run.
+ * - The stamp of a leaf is the last version that changed anything in it.
+ */
+export class RunIndex {
+  /** Room in a leaf; tests make it small so that leaves divide all the time. */
+  static leafRuns = 48;
+  readonly tree: SumTree<RunLeaf>;
+  /** Deaths after the first, by list number; only text deleted again after an undo has any. */
+  readonly laterDeaths: (readonly number[])[] = [[]];
+  #leaf: RunLeaf;
+  #leafStart = 0;
+  readonly #capacity = RunIndex.leafRuns;
+
+  constructor(leaves?: readonly RunLeaf[]) {
+    this.tree = new SumTree(leaves ?? [new RunLeaf(this.#capacity)], 1);
+    this.#leaf = this.tree.first;
+  }
+
+  get length(): number {
+    return this.tree.total(0);
+  }
+
+  /** Puts new units with counters from `counter` on at a visible offset. */
+  insert(at: number, counter: number, length: number, version: number): void {
+    let leaf = this.#seek(at, true);
+    if (leaf.count + 2 > leaf.capacity) {
+      this.divide(leaf);
+      leaf = this.#seek(at, true);
+    }
+    const runs = leaf.runs;
+    let rest = at - this.#leafStart;
+    let index = 0;
+    if (rest > 0) {
+      for (; ; index++) {
+        if ((runs[index * STRIDE + BITS]! & VISIBLE) === 0) continue;
+        const runLength = runs[index * STRIDE + LENGTH]!;
+        if (rest <= runLength) break;
+        rest -= runLength;
+      }
+      const run = index * STRIDE;
+      if (rest < runs[run + LENGTH]!) leaf.split(index, rest);
+      const goesOn = runs[run + COUNTER]! + runs[run + LENGTH]! === counter;
+      index += 1;
+      if (goesOn && runs[run + DEATH] === NO_DEATH && runs[run + BITS] === VISIBLE) {
+        runs[run + LENGTH]! += length;
+        this.tree.add(leaf, 0, length);
+        this.tree.touch(leaf, version);
+        return;
+      }
+    }
+    leaf.open(index, 1);
+    leaf.set(index, counter, length, NO_DEATH, VISIBLE);
+    this.tree.add(leaf, 0, length);
+    this.tree.touch(leaf, version);
+  }
+
+  /** Hides visible units, giving them death numbers from `death` on. */
+  remove(at: number, length: number, death: number, version: number): void {
+    while (length > 0) {
+      let leaf = this.#seek(at, false);
+      if (leaf.count + 2 > leaf.capacity) {
+        this.divide(leaf);
+        leaf = this.#seek(at, false);
+      }
+      const runs = leaf.runs;
+      let rest = at - this.#leafStart;
+      let index = 0;
+      for (; ; index++) {
+        if ((runs[index * STRIDE + BITS]! & VISIBLE) === 0) continue;
+        const runLength = runs[index * STRIDE + LENGTH]!;
+        if (rest < runLength) break;
+        rest -= runLength;
+      }
+      if (rest > 0) leaf.split(index++, rest);
+      const run = index * STRIDE;
+      if (runs[run + LENGTH]! > length) leaf.split(index, length);
+      const hidden = runs[run + LENGTH]!;
+      if (runs[run + DEATH] === NO_DEATH) {
+        runs[run + DEATH] = death;
+        runs[run + BITS]! &= ~VISIBLE;
+        leaf.join(index);
+        leaf.join(index - 1);
+      } else {
+        runs[run + BITS] = this.#withLaterDeath(runs[run + BITS]!, version) & ~VISIBLE;
+      }
+      this.tree.add(leaf, 0, -hidden);
+      this.tree.touch(leaf, version);
+      death += hidden;
+      length -= hidden;
+    }
+  }
+
+  #withLaterDeath(bits: number, version: number): number {
+    const known = this.laterDeaths[bits >> LATER_DEATHS_SHIFT]!;
+    this.laterDeaths.push([...known, version]);
+    const low = bits & ((1 << LATER_DEATHS_SHIFT) - 1);
+    return low | ((this.laterDeaths.length - 1) << LATER_DEATHS_SHIFT);
+  }
+
+  /** Moves the second half of a full leaf to a new one. */
+  divide(leaf: RunLeaf): void {
+    const half = leaf.count >> 1;
+    const added = new RunLeaf(this.#capacity);
+    added.runs.set(leaf.runs.subarray(half * STRIDE, leaf.count * STRIDE));
+    added.count = leaf.count - half;
+    leaf.count = half;
+    added.stamp = leaf.stamp;
+    const moved = visibleUnits(added);
+    this.tree.add(leaf, 0, -moved);
+    added.sums[0] = moved;
+    this.tree.insertAfter(leaf, added);
+    this.#leaf = this.tree.first;
+    this.#leafStart = 0;
+  }
+
+  /** Puts other runs (numbers, STRIDE to a run) in place of all runs of a leaf. */
+  rewrite(leaf: RunLeaf, runs: readonly number[], version: number): void {
+    const perLeaf = this.#capacity - 2;
+    const before = visibleUnits(leaf);
+    fill(leaf, runs, 0, perLeaf);
+    this.tree.add(leaf, 0, visibleUnits(leaf) - before);
+    this.tree.touch(leaf, version);
+    let last = leaf;
+    for (let from = perLeaf * STRIDE; from < runs.length; from += perLeaf * STRIDE) {
+      const added = new RunLeaf(this.#capacity);
+      fill(added, runs, from, perLeaf);
+      added.sums[0] = visibleUnits(added);
+      added.stamp = version;
+      this.tree.insertAfter(last, added);
+      last = added;
+    }
+    this.#leaf = this.tree.first;
+    this.#leafStart = 0;
+  }
+
+  /** The leaf at a visible offset and where it begins. */
+  seek(at: number): { leaf: RunLeaf; start: number } {
+    return { leaf: this.#seek(at, false), start: this.#leafStart };
+  }
+
+  #seek(at: number, leftward: boolean): RunLeaf {
+    const local = at - this.#leafStart;
+    const length = this.#leaf.sums[0]!;
+    const inside = leftward ? local > 0 && local <= length : local >= 0 && local < length;
+    if (!inside) {
+      this.#leaf = this.tree.find(0, at, leftward);
+      this.#leafStart = this.tree.before[0]!;
+    }
+    return this.#leaf;
+  }
+}
+
+function fill(leaf: RunLeaf, runs: readonly number[], from: number, most: number): void {
+  const part = runs.slice(from, from + most * STRIDE);
+  leaf.runs.set(part);
+  leaf.count = part.length / STRIDE;
+}
+
+export function visibleUnits(leaf: RunLeaf): number {
+  let units = 0;
+  for (let at = 0; at < leaf.count * STRIDE; at += STRIDE) {
+    if (leaf.runs[at + BITS]! & VISIBLE) units += leaf.runs[at + LENGTH]!;
+  }
+  return units;
+}
+
+/** Brings an index up to date with one recorded version that is not a flip. */
+export function indexVersion(index: RunIndex, record: SpliceRecord, version: number): void {
+  let counter = record.counterEnd(version - 1);
+  let death = record.deathEnd(version - 1);
+  const end = record.spliceEnd(version);
+  for (let i = record.spliceEnd(version - 1); i < end; i++) {
+    const at = record.spliceAt(i);
+    const removed = record.spliceRemove(i);
+    const inserted = record.spliceInsertLength(i);
+    if (removed > 0) index.remove(at, removed, death, version);
+    if (inserted > 0) index.insert(at, counter, inserted, version);
+    death += removed;
+    counter += inserted;
+  }
+}

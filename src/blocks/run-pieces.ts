@@ -1,0 +1,115 @@
+import type { Activity } from "./activity.ts";
+import type { RunIndex } from "./run-index.ts";
+import {
+  BITS,
+  COUNTER,
+  DEATH,
+  DESCENDING,
+  LATER_DEATHS_SHIFT,
+  LENGTH,
+  NO_DEATH,
+  type RunLeaf,
+} from "./run-leaf.ts";
+import type { SpliceRecord } from "./splice-record.ts";
+
+/** What the index is read with. */
+export interface IndexState {
+  readonly record: SpliceRecord;
+  readonly index: RunIndex;
+  readonly activity: Activity;
+}
+
+export const NO_EDIT = -1;
+
+/** Part of a run that one Edit inserted and at most one Edit deleted first. */
+export interface Piece {
+  readonly counter: number;
+  readonly length: number;
+  readonly birthEdit: number;
+  readonly deathEdit: number;
+  /** Death number of its first unit; the others' go up, or down when `descending`. */
+  readonly death: number;
+  readonly descending: boolean;
+  /** Versions that deleted it again after an undo had brought it back. */
+  readonly laterDeaths: readonly number[];
+}
+
+/** The pieces of the run at `at`. Only runs that a flip touches are worth taking apart. */
+export function piecesOf({ record, index }: IndexState, leaf: RunLeaf, at: number): Piece[] {
+  const runs = leaf.runs;
+  const first = runs[at + COUNTER]!;
+  const end = first + runs[at + LENGTH]!;
+  const firstDeath = runs[at + DEATH]!;
+  const bits = runs[at + BITS]!;
+  const descending = (bits & DESCENDING) !== 0;
+  const laterDeaths = index.laterDeaths[bits >> LATER_DEATHS_SHIFT]!;
+  const pieces: Piece[] = [];
+  for (let counter = first; counter < end; ) {
+    let birth = record.versionOfCounter(counter);
+    const birthEdit = record.editOf(birth);
+    while (record.counterEnd(birth) < end && record.editOf(birth + 1) === birthEdit) birth++;
+    let until = Math.min(end, record.counterEnd(birth));
+    let death = NO_DEATH;
+    let deathEdit = NO_EDIT;
+    if (firstDeath !== NO_DEATH) {
+      death = firstDeath + (descending ? first - counter : counter - first);
+      const alike = descending
+        ? deathsDown(record, death, until - counter)
+        : deathsUp(record, death, until - counter);
+      deathEdit = record.editOf(record.versionOfDeath(death));
+      until = Math.min(until, counter + alike);
+    }
+    const length = until - counter;
+    pieces.push({ counter, length, birthEdit, deathEdit, death, descending, laterDeaths });
+    counter = until;
+  }
+  return pieces;
+}
+
+/** How many death numbers from `death` upwards, `most` at most, are of the same Edit. */
+function deathsUp(record: SpliceRecord, death: number, most: number): number {
+  let version = record.versionOfDeath(death);
+  const edit = record.editOf(version);
+  while (record.deathEnd(version) - death < most && record.editOf(version + 1) === edit) version++;
+  return Math.min(most, record.deathEnd(version) - death);
+}
+
+function deathsDown(record: SpliceRecord, death: number, most: number): number {
+  let version = record.versionOfDeath(death);
+  const edit = record.editOf(version);
+  while (death - record.deathEnd(version - 1) + 1 < most && record.editOf(version - 1) === edit) version--;
+  return Math.min(most, death - record.deathEnd(version - 1) + 1);
+}
+
+/** The units [low, high) of a piece that were visible at a version. */
+export function visibleRange(
+  { record, activity }: IndexState,
+  piece: Piece,
+  version: number,
+): { low: number; high: number } {
+  const { birthEdit, deathEdit, death, laterDeaths } = piece;
+  const deletedAgain = laterDeaths.some(
+    (later) => later <= version && activity.activeAt(record.editOf(later), version),
+  );
+  if (deletedAgain || !activity.activeAt(birthEdit, version)) return { low: 0, high: 0 };
+  let low = 0;
+  let high = Math.min(piece.length, record.counterEnd(version) - piece.counter);
+  if (deathEdit !== NO_EDIT && activity.activeAt(deathEdit, version)) {
+    const deathEnd = record.deathEnd(version);
+    if (piece.descending) high = Math.min(high, death - deathEnd + 1);
+    else low = Math.max(0, deathEnd - death);
+  }
+  return low < high ? { low, high } : { low: 0, high: 0 };
+}
+
+/** The last version that could have shown or hidden a piece's first unit. */
+export function lastTouch({ record, activity }: IndexState, piece: Piece): number {
+  let last = Math.max(record.versionOfCounter(piece.counter), activity.lastFlip(piece.birthEdit));
+  if (piece.deathEdit !== NO_EDIT) {
+    last = Math.max(last, record.versionOfDeath(piece.death), activity.lastFlip(piece.deathEdit));
+  }
+  for (const later of piece.laterDeaths) {
+    last = Math.max(last, later, activity.lastFlip(record.editOf(later)));
+  }
+  return last;
+}

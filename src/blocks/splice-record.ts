@@ -1,0 +1,188 @@
+import { IntColumn } from "../base/index.ts";
+import { InsertStore } from "./insert-store.ts";
+import type { Special, Splice, Stamp } from "./types.ts";
+
+/** A stamp without its time: neighbouring commits of one actor and Edit share it. */
+export interface SharedStamp {
+  readonly editIndex: number;
+  readonly actor: string;
+  readonly call: string | undefined;
+  readonly message: string | undefined;
+  readonly model: string | undefined;
+  readonly turn: string | undefined;
+}
+
+/**
+ * What happened to one text, in version order: plain data, append-only, everything else (text, index,
+ * Loro document) is a function of it.
+ *
+ * Every unit ever inserted has a counter, every deletion of a unit a death number; both grow with the
+ * version, so the version is found from them and neighbouring units need no note of their own. Flips
+ * insert and delete nothing in this sense: they only show and hide units that have their counters.
+ */
+export class SpliceRecord {
+  readonly inserted = new InsertStore();
+  readonly specials = new Map<number, Special>();
+  /** Versions at which the Loro document was brought up to date: replay must pause at the same ones. */
+  readonly marks = new IntColumn();
+  /** Which peer wrote from which version on. */
+  readonly peers: { readonly from: number; readonly peer: string }[] = [];
+  readonly stamps: SharedStamp[] = [];
+  readonly times: number[] = [];
+  readonly editIds: string[] = [];
+  readonly editActors: string[] = [];
+
+  readonly #spliceEnds = new IntColumn();
+  readonly #ats = new IntColumn();
+  readonly #removes = new IntColumn();
+  readonly #insertLengths = new IntColumn();
+  readonly #counterEnds = new IntColumn();
+  readonly #deathEnds = new IntColumn();
+  readonly #stampIndexes = new IntColumn();
+  readonly #editFirst = new IntColumn();
+  readonly #editLast = new IntColumn();
+  readonly #editIndexes = new Map<string, number>();
+  #lastStamp = -1;
+  #deaths = 0;
+
+  get version(): number {
+    return this.times.length;
+  }
+
+  /** Death numbers given so far. */
+  get deaths(): number {
+    return this.#deaths;
+  }
+
+  append(splices: readonly Splice[], stamp: Stamp, special?: Special): void {
+    const stampIndex = this.#internStamp(stamp);
+    const version = this.times.length + 1;
+    if (special !== undefined) this.specials.set(version, special);
+    if (special?.kind !== "flip") {
+      for (let i = 0; i < splices.length; i++) {
+        const { at, remove, insert } = splices[i]!;
+        this.#ats.push(at);
+        this.#removes.push(remove);
+        this.#insertLengths.push(insert.length);
+        if (insert !== "") this.inserted.append(insert);
+        this.#deaths += remove;
+      }
+    }
+    this.#spliceEnds.push(this.#ats.length);
+    this.#counterEnds.push(this.inserted.length);
+    this.#deathEnds.push(this.#deaths);
+    this.#stampIndexes.push(stampIndex);
+    this.times.push(stamp.time);
+    this.#editLast.set(this.stamps[stampIndex]!.editIndex, version);
+  }
+
+  #internStamp(stamp: Stamp): number {
+    const last = this.stamps[this.#lastStamp];
+    if (last !== undefined && this.#sameStamp(last, stamp)) return this.#lastStamp;
+    let editIndex = this.#editIndexes.get(stamp.edit);
+    if (editIndex === undefined) {
+      editIndex = this.editIds.length;
+      this.#editIndexes.set(stamp.edit, editIndex);
+      this.editIds.push(stamp.edit);
+      this.editActors.push(stamp.actor);
+      this.#editFirst.push(this.version + 1);
+      this.#editLast.push(this.version + 1);
+    } else {
+      // Two actors who take turns would otherwise add a stamp with every commit.
+      const candidate = this.#stampIndexes.at(this.#editLast.at(editIndex) - 1);
+      if (this.#sameStamp(this.stamps[candidate]!, stamp)) return (this.#lastStamp = candidate);
+    }
+    const { actor, call, message, model, turn } = stamp;
+    this.stamps.push({ editIndex, actor, call, message, model, turn });
+    return (this.#lastStamp = this.stamps.length - 1);
+  }
+
+  #sameStamp(known: SharedStamp, stamp: Stamp): boolean {
+    return (
+      this.editIds[known.editIndex] === stamp.edit &&
+      known.actor === stamp.actor &&
+      known.call === stamp.call &&
+      known.message === stamp.message &&
+      known.model === stamp.model &&
+      known.turn === stamp.turn
+    );
+  }
+
+  /** The splices a version made. */
+  splicesOf(version: number): Splice[] {
+    const special = this.specials.get(version);
+    if (special?.kind === "flip") return [...special.splices];
+    const splices: Splice[] = [];
+    let counter = this.counterEnd(version - 1);
+    for (let i = this.spliceEnd(version - 1); i < this.spliceEnd(version); i++) {
+      const length = this.#insertLengths.at(i);
+      const insert = length === 0 ? "" : this.inserted.slice(counter, counter + length);
+      splices.push({ at: this.#ats.at(i), remove: this.#removes.at(i), insert });
+      counter += length;
+    }
+    return splices;
+  }
+
+  spliceEnd(version: number): number {
+    return version === 0 ? 0 : this.#spliceEnds.at(version - 1);
+  }
+
+  spliceAt(index: number): number {
+    return this.#ats.at(index);
+  }
+
+  spliceRemove(index: number): number {
+    return this.#removes.at(index);
+  }
+
+  spliceInsertLength(index: number): number {
+    return this.#insertLengths.at(index);
+  }
+
+  /** How many units had been inserted when `version` was made. */
+  counterEnd(version: number): number {
+    return version === 0 ? 0 : this.#counterEnds.at(version - 1);
+  }
+
+  deathEnd(version: number): number {
+    return version === 0 ? 0 : this.#deathEnds.at(version - 1);
+  }
+
+  versionOfCounter(counter: number): number {
+    return this.#counterEnds.firstAbove(counter) + 1;
+  }
+
+  versionOfDeath(death: number): number {
+    return this.#deathEnds.firstAbove(death) + 1;
+  }
+
+  stampIndexOf(version: number): number {
+    return this.#stampIndexes.at(version - 1);
+  }
+
+  stampOf(version: number): SharedStamp {
+    return this.stamps[this.#stampIndexes.at(version - 1)]!;
+  }
+
+  editOf(version: number): number {
+    return this.stamps[this.#stampIndexes.at(version - 1)]!.editIndex;
+  }
+
+  editIndex(id: string): number | undefined {
+    return this.#editIndexes.get(id);
+  }
+
+  /** The versions of an Edit lie between these two; others may lie between as well. */
+  editSpan(editIndex: number): [first: number, last: number] {
+    return [this.#editFirst.at(editIndex), this.#editLast.at(editIndex)];
+  }
+
+  /** The peer that writes `version`, and the last version it writes before another takes over. */
+  peerAt(version: number): { peer: string; until: number } | undefined {
+    for (let i = this.peers.length - 1; i >= 0; i--) {
+      const { from, peer } = this.peers[i]!;
+      if (from <= version) return { peer, until: (this.peers[i + 1]?.from ?? Infinity) - 1 };
+    }
+    return undefined;
+  }
+}

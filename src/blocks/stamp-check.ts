@@ -1,0 +1,46 @@
+import { KumikoError } from "../base/index.ts";
+import { type Activity, isContentEdit } from "./activity.ts";
+import type { SpliceRecord } from "./splice-record.ts";
+import type { Stamp } from "./types.ts";
+
+export function checkStamp(stamp: Stamp): void {
+  if (stamp.actor === "" || stamp.edit === "") {
+    throw new KumikoError("invalid_argument", "A commit needs an actor and an edit id.", {
+      actor: stamp.actor,
+      edit: stamp.edit,
+    });
+  }
+  if (!Number.isSafeInteger(stamp.time)) {
+    throw new KumikoError("invalid_argument", `The time of a commit is whole milliseconds, not ${stamp.time}.`, {
+      time: stamp.time,
+    });
+  }
+}
+
+/** Text may go on under an Edit only while that Edit is its author's, is of text and is active. */
+export function checkEditGoesOn(record: SpliceRecord, activity: Activity, stamp: Stamp): void {
+  const edit = record.editIndex(stamp.edit);
+  if (edit === undefined) return;
+  const owner = record.editActors[edit]!;
+  if (owner !== stamp.actor || !isContentEdit(record, edit)) throw editIdTaken(stamp.edit, owner);
+  if (!activity.isActive(edit)) {
+    throw new KumikoError(
+      "edit_undone",
+      `Edit ${stamp.edit} is undone; redo it first or start a new Edit.`,
+      { edit: stamp.edit },
+    );
+  }
+}
+
+export function checkEditIsNew(record: SpliceRecord, stamp: Stamp): void {
+  const edit = record.editIndex(stamp.edit);
+  if (edit !== undefined) throw editIdTaken(stamp.edit, record.editActors[edit]!);
+}
+
+function editIdTaken(edit: string, actor: string): KumikoError {
+  return new KumikoError(
+    "invalid_argument",
+    `Edit id ${edit} is already used by ${actor} for something else; start a new Edit.`,
+    { edit, actor },
+  );
+}

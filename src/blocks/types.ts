@@ -1,0 +1,32 @@
+/** One replacement in a text, in UTF-16 units. */
+export interface Splice {
+  readonly at: number;
+  readonly remove: number;
+  readonly insert: string;
+}
+
+/** Who did it and why: recorded with every commit. */
+export interface Stamp {
+  readonly actor: string;
+  /** The unit of undo: commits that share it are undone together. */
+  readonly edit: string;
+  /** Milliseconds since 1970, from the caller's clock. */
+  readonly time: number;
+  readonly call?: string | undefined;
+  readonly message?: string | undefined;
+  readonly model?: string | undefined;
+  readonly turn?: string | undefined;
+}
+
+/** What a version did, beyond splices made at that moment. */
+export type Special =
+  | { readonly kind: "baseline" }
+  | { readonly kind: "birth"; readonly hash: string }
+  /** `update` is undefined once a snapshot covers it. */
+  | { readonly kind: "import"; readonly update: Uint8Array | undefined }
+  | {
+      readonly kind: "flip";
+      readonly target: number;
+      readonly active: boolean;
+      readonly splices: readonly Splice[];
+    };

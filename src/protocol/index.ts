@@ -1,0 +1,2 @@
+export { type EditOperation, editOperation } from "./edit-operations.ts";
+export { errorBody } from "./errors.ts";
