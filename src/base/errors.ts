@@ -30,7 +30,13 @@ export const errorCodes = {
 export type ErrorCode = keyof typeof errorCodes;
 
 /** Plain JSON: facts cross process and language boundaries unchanged. */
-export type Fact = string | number | boolean | null | readonly Fact[] | { readonly [name: string]: Fact };
+export type Fact =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly Fact[]
+  | { readonly [name: string]: Fact };
 export type Facts = { readonly [name: string]: Fact };
 
 export class KumikoError extends Error {

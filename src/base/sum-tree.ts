@@ -151,7 +151,11 @@ export class SumTree<Leaf extends SumLeaf> {
   }
 
   /** Calls `visit` for each leaf stamped later than `stamp`, `skip` for each stretch that was not. */
-  walkTouched(stamp: number, visit: (leaf: Leaf) => void, skip: (sums: readonly number[]) => void): void {
+  walkTouched(
+    stamp: number,
+    visit: (leaf: Leaf) => void,
+    skip: (sums: readonly number[]) => void,
+  ): void {
     const walk = (node: SumBranch | SumLeaf): void => {
       if (node.stamp <= stamp) skip(node.sums);
       else if (node instanceof SumBranch) for (const child of node.children) walk(child);

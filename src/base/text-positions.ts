@@ -62,7 +62,8 @@ export function measureOf(text: string, end: number, measure: number): number {
   if (measure === Measure.utf16) return end;
   if (measure === Measure.line) {
     let lines = 0;
-    for (let at = text.indexOf("\n"); at !== -1 && at < end; at = text.indexOf("\n", at + 1)) lines++;
+    for (let at = text.indexOf("\n"); at !== -1 && at < end; at = text.indexOf("\n", at + 1))
+      lines++;
     return lines;
   }
   return measureText(end === text.length ? text : text.slice(0, end))[measure]!;
@@ -105,7 +106,13 @@ export function checkPosition(unit: Unit, position: number, maximum: number): vo
 }
 
 export function checkRange(start: number, end: number, length: number): void {
-  if (!Number.isInteger(start) || !Number.isInteger(end) || start < 0 || end < start || end > length) {
+  if (
+    !Number.isInteger(start) ||
+    !Number.isInteger(end) ||
+    start < 0 ||
+    end < start ||
+    end > length
+  ) {
     throw new KumikoError(
       "out_of_range",
       `Range ${start} to ${end} is outside the text, which has 0 to ${length} UTF-16 units.`,

@@ -92,15 +92,6 @@ export class TextRope implements PositionedText {
     return before + measureOf(leaf.text, offset - this.#tree.before[Measure.utf16]!, measure);
   }
 
-  /** All measures of the text before a UTF-16 offset that lies between characters. */
-  measures(offset: number): number[] {
-    const leaf = this.#tree.find(Measure.utf16, offset, true);
-    const before = this.#tree.before;
-    const local = offset - before[Measure.utf16]!;
-    const here = local === leaf.text.length ? leaf.sums : measureText(leaf.text.slice(0, local));
-    return before.map((value, measure) => value + here[measure]!);
-  }
-
   /** The UTF-16 offset before which exactly `value` of `unit` lie: the inverse of `count`. */
   locate(unit: Unit, value: number): number {
     const measure = Measure[unit];

@@ -10,7 +10,11 @@ export interface BlameEntry {
 }
 
 /** Which Edit inserted each unit of a visible range. */
-export function blameRange({ record, index }: IndexState, start: number, end: number): BlameEntry[] {
+export function blameRange(
+  { record, index }: IndexState,
+  start: number,
+  end: number,
+): BlameEntry[] {
   const result: BlameEntry[] = [];
   if (start === end) return result;
   let at = start;
@@ -34,16 +38,22 @@ export function blameRange({ record, index }: IndexState, start: number, end: nu
       }
       let counter = runs[run + COUNTER]! + from;
       const last = runs[run + COUNTER]! + until;
-      for (let birth = record.versionOfCounter(counter); counter < last; birth++) {
+      let birth = record.versionOfCounter(counter);
+      while (counter < last) {
+        const stamp = record.stampIndexOf(birth);
+        while (record.counterEnd(birth) < last && record.stampIndexOf(birth + 1) === stamp) birth++;
         const next = Math.min(last, record.counterEnd(birth));
+        birth++;
         if (next <= counter) continue;
-        const birthEdit = record.editOf(birth);
+        const birthEdit = record.stamps[stamp]!.editIndex;
         if (birthEdit !== edit) {
-          if (length > 0) result.push({ start: at, length, edit: record.editIds[edit]!, version });
+          if (length > 0) {
+            result.push({ start: at, length, edit: record.editIds[edit]!, version });
+          }
           at += length;
           length = 0;
           edit = birthEdit;
-          version = birth;
+          version = record.versionOfCounter(counter);
         }
         length += next - counter;
         counter = next;

@@ -71,7 +71,10 @@ export class BlockDocument implements EditTarget, Disposable {
   }
 
   /** An empty document, or one that begins with a text nobody can undo. */
-  static create(options: { peer: string; baseline?: { text: string; stamp: Stamp } }): BlockDocument {
+  static create(options: {
+    peer: string;
+    baseline?: { text: string; stamp: Stamp };
+  }): BlockDocument {
     const record = new SpliceRecord();
     const state: IndexState = { record, index: new RunIndex(), activity: new Activity() };
     const document = new BlockDocument(state, options.peer);
@@ -153,7 +156,11 @@ export class BlockDocument implements EditTarget, Disposable {
         const edit = record.editOf(version);
         if ((cause !== "flipped" && !took) || seen.has(edit)) continue;
         seen.add(edit);
-        authors.push({ actor: record.stampOf(version).actor, edit: record.editIds[edit]!, version });
+        authors.push({
+          actor: record.stampOf(version).actor,
+          edit: record.editIds[edit]!,
+          version,
+        });
       }
     }
     return authors.toSorted((a, b) => a.version - b.version);
@@ -272,7 +279,10 @@ export class BlockDocument implements EditTarget, Disposable {
         : this.#snapshot;
     const waiting = this.#mirror?.waiting ?? new Set<number>();
     return {
-      record: encodeRecord(record, (version) => snapshot === undefined || version > snapshot.version || waiting.has(version)),
+      record: encodeRecord(
+        record,
+        (version) => snapshot === undefined || version > snapshot.version || waiting.has(version),
+      ),
       index: encodeIndex(index, record.version),
       snapshot,
     };

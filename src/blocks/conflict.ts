@@ -1,4 +1,11 @@
-import { type Fact, KumikoError, lineAt, lineCount, lineStart, type PositionedText } from "../base/index.ts";
+import {
+  type Fact,
+  KumikoError,
+  lineAt,
+  lineCount,
+  lineStart,
+  type PositionedText,
+} from "../base/index.ts";
 import type { Base, EditTarget } from "./translation.ts";
 
 const AROUND_LINES = 2;

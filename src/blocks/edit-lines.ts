@@ -13,9 +13,13 @@ export function translateEdit(
   baseVersion: number | undefined,
 ): Splice[] {
   if (operations.length === 0) {
-    throw new KumikoError("invalid_argument", "An edit needs at least one operation.", { operations: 0 });
+    throw new KumikoError("invalid_argument", "An edit needs at least one operation.", {
+      operations: 0,
+    });
   }
-  const allExpected = operations.every((each) => each.op !== "insert" && each.expected_text !== undefined);
+  const allExpected = operations.every(
+    (each) => each.op !== "insert" && each.expected_text !== undefined,
+  );
   if (baseVersion === undefined && !allExpected) throw baseRequired(target);
   const base = baseOf(target, baseVersion);
   const hunks = operations.map((operation, index) => toHunk(base, operation, index));
@@ -122,7 +126,8 @@ function checkExpected(target: EditTarget, base: Base, hunk: JoinedHunk): void {
     const text = base.text.slice(start, end);
     if (sameLines(part.expected, text)) continue;
     // Expecting what stands there now is as good as expecting what was read.
-    if (hunk.parts.length === 1 && base.past !== undefined && !base.past.intact(start, end)) continue;
+    if (hunk.parts.length === 1 && base.past !== undefined && !base.past.intact(start, end))
+      continue;
     throw conflictError(target, base, {
       operation: part.operation,
       expected: part.expected,

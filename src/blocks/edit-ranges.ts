@@ -21,7 +21,9 @@ export function translateRanges(
 ): Splice[] {
   const base = baseOf(target, baseVersion);
   checkRanges(base, changes);
-  const ordered = [...changes.entries()].toSorted(([, a], [, b]) => a.start - b.start || a.end - b.end);
+  const ordered = [...changes.entries()].toSorted(
+    ([, a], [, b]) => a.start - b.start || a.end - b.end,
+  );
   return sequential(
     ordered.map(([operation, change]) => carryRange(target, base, change, operation)),
   );
@@ -32,10 +34,14 @@ function checkRanges(base: Base, changes: readonly RangeChange[]): void {
     base.text.count("codepoint", start);
     base.text.count("codepoint", end);
     if (end < start) {
-      throw new KumikoError("invalid_argument", `A range cannot end (${end}) before it starts (${start}).`, {
-        start,
-        end,
-      });
+      throw new KumikoError(
+        "invalid_argument",
+        `A range cannot end (${end}) before it starts (${start}).`,
+        {
+          start,
+          end,
+        },
+      );
     }
     checkWellFormed(insert);
   }

@@ -24,14 +24,16 @@ export function planUndo(state: IndexState, request: FlipRequest): FlipPlan {
   const { record, activity } = state;
   if (request.edit !== undefined) return planNamed(state, request.edit, "undo");
   const edit = newestUndo(record, activity, request.actor);
-  if (edit === undefined) throw nothing("undo", `${request.actor} has no Edit here that could be undone.`);
+  if (edit === undefined)
+    throw nothing("undo", `${request.actor} has no Edit here that could be undone.`);
   return plan(state, edit, false);
 }
 
 export function planRedo(state: IndexState, request: FlipRequest): FlipPlan {
   if (request.edit !== undefined) return planNamed(state, request.edit, "redo");
   const edit = state.activity.newestRedo(request.actor);
-  if (edit === undefined) throw nothing("redo", `${request.actor} has undone nothing here that could be redone.`);
+  if (edit === undefined)
+    throw nothing("redo", `${request.actor} has undone nothing here that could be redone.`);
   return plan(state, edit, true);
 }
 
@@ -51,7 +53,11 @@ function planNamed(state: IndexState, id: string, what: "undo" | "redo"): FlipPl
     throw nothing(what, `Edit ${id} is where the text began; it cannot be undone.`, id);
   }
   if (activity.isActive(edit) === active) {
-    throw nothing(what, `Edit ${record.editIds[edit]!} is ${active ? "not undone" : "already undone"}.`, id);
+    throw nothing(
+      what,
+      `Edit ${record.editIds[edit]!} is ${active ? "not undone" : "already undone"}.`,
+      id,
+    );
   }
   return plan(state, edit, active);
 }
@@ -61,5 +67,9 @@ function plan(state: IndexState, edit: number, active: boolean): FlipPlan {
 }
 
 function nothing(what: string, why: string, edit?: string): KumikoError {
-  return new KumikoError("nothing_to_undo", `Nothing to ${what}: ${why}`, edit === undefined ? {} : { edit });
+  return new KumikoError(
+    "nothing_to_undo",
+    `Nothing to ${what}: ${why}`,
+    edit === undefined ? {} : { edit },
+  );
 }

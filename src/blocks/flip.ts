@@ -53,8 +53,7 @@ export function flipEdit(
         const isVisible = concerned ? visibleIf(state, piece, edit, active) : wasVisible;
         if (concerned && isVisible === wasVisible) stayed += piece.length;
         diff.unit(piece.counter, piece.length, wasVisible, isVisible);
-        const newBits =
-          (bits & ~VISIBLE) | (isVisible ? VISIBLE : 0) | (concerned ? FLIPPED : 0);
+        const newBits = (bits & ~VISIBLE) | (isVisible ? VISIBLE : 0) | (concerned ? FLIPPED : 0);
         if (rewritten.length > firstOfRun && rewritten.at(BITS - STRIDE) === newBits) {
           rewritten[rewritten.length - STRIDE + LENGTH]! += piece.length;
         } else {
@@ -85,7 +84,12 @@ function spanOf(record: SpliceRecord, edit: number): Span {
   };
 }
 
-function mayConcern({ record, index }: IndexState, leaf: RunLeaf, span: Span, edit: number): boolean {
+function mayConcern(
+  { record, index }: IndexState,
+  leaf: RunLeaf,
+  span: Span,
+  edit: number,
+): boolean {
   const runs = leaf.runs;
   for (let at = 0; at < leaf.count * STRIDE; at += STRIDE) {
     const counter = runs[at + COUNTER]!;
@@ -108,9 +112,13 @@ function concerns(record: SpliceRecord, piece: Piece, edit: number): boolean {
 }
 
 /** Visibility now, were the Edit's flag what is asked. */
-function visibleIf({ record, activity }: IndexState, piece: Piece, edit: number, flag: boolean): boolean {
-  const isActive = (other: number): boolean =>
-    other === edit ? flag : activity.isActive(other);
+function visibleIf(
+  { record, activity }: IndexState,
+  piece: Piece,
+  edit: number,
+  flag: boolean,
+): boolean {
+  const isActive = (other: number): boolean => (other === edit ? flag : activity.isActive(other));
   if (!isActive(piece.birthEdit)) return false;
   if (piece.deathEdit !== NO_EDIT && isActive(piece.deathEdit)) return false;
   return !piece.laterDeaths.some((death) => isActive(record.editOf(death)));

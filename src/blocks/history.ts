@@ -24,7 +24,8 @@ export interface HistoryPage {
 export function pageOfHistory(record: SpliceRecord, before: number, limit: number): HistoryPage {
   const entries: HistoryEntry[] = [];
   let version = before - 1;
-  for (; version > 0 && entries.length < limit; version--) entries.push(historyEntry(record, version));
+  for (; version > 0 && entries.length < limit; version--)
+    entries.push(historyEntry(record, version));
   return { entries, before: version > 0 ? version + 1 : undefined };
 }
 

@@ -24,7 +24,11 @@ const FILL = 2 / 3;
 
 export function encodeIndex(index: RunIndex, version: number): Uint8Array {
   const columns: number[][] = [[], [], [], []];
-  for (let leaf: RunLeaf | null = index.tree.first; leaf !== null; leaf = leaf.next as RunLeaf | null) {
+  for (
+    let leaf: RunLeaf | null = index.tree.first;
+    leaf !== null;
+    leaf = leaf.next as RunLeaf | null
+  ) {
     for (let at = 0; at < leaf.count * STRIDE; at += STRIDE) {
       for (let field = 0; field < STRIDE; field++) columns[field]!.push(leaf.runs[at + field]!);
     }
@@ -41,7 +45,8 @@ export function encodeIndex(index: RunIndex, version: number): Uint8Array {
 export function decodeIndex(bytes: Uint8Array, record: SpliceRecord): RunIndex {
   const reader = open(bytes, FORMAT, "index");
   const version = reader.count();
-  if (version !== record.version) throw damaged(`the index is of version ${version}, not ${record.version}`);
+  if (version !== record.version)
+    throw damaged(`the index is of version ${version}, not ${record.version}`);
   const counters = readNumbers(reader);
   const lengths = readNumbers(reader);
   const deaths = readNumbers(reader);

@@ -1,9 +1,5 @@
 export type { BlameEntry } from "./blame.ts";
-export {
-  BlockDocument,
-  type Committed,
-  type ImportedUpdate,
-} from "./block-document.ts";
+export { BlockDocument, type Committed, type ImportedUpdate } from "./block-document.ts";
 export { translateEdit } from "./edit-lines.ts";
 export { type RangeChange, translateRanges } from "./edit-ranges.ts";
 export type { FlipPlan, FlipRequest } from "./flip-plan.ts";

@@ -95,7 +95,11 @@ function carryLines(target: EditTarget, base: Base, hunk: LineHunk): Splice {
   const endLine = Math.min(lineCount(now), endsAtLineStart ? lastLine : lastLine + 1);
   const start = lineStart(now, firstLine);
   const end = lineStart(now, Math.max(firstLine, endLine));
-  if (hunk.expected !== undefined && end > start && sameLines(hunk.expected, now.slice(start, end))) {
+  if (
+    hunk.expected !== undefined &&
+    end > start &&
+    sameLines(hunk.expected, now.slice(start, end))
+  ) {
     return replaceLines(now, firstLine, endLine, hunk.lines);
   }
   throw conflictError(target, base, {
@@ -111,9 +115,7 @@ function carryLines(target: EditTarget, base: Base, hunk: LineHunk): Splice {
 function areWholeLines(text: PositionedText, start: number, end: number): boolean {
   const begins = start === 0 || text.slice(start - 1, start) === "\n";
   const ends =
-    end === text.length ||
-    text.slice(end - 1, end) === "\n" ||
-    text.slice(end, end + 1) === "\n";
+    end === text.length || text.slice(end - 1, end) === "\n" || text.slice(end, end + 1) === "\n";
   return begins && ends;
 }
 

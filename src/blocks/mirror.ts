@@ -1,4 +1,10 @@
-import { type ImportStatus, LoroDoc, type LoroEventBatch, type LoroText, VersionVector } from "loro-crdt";
+import {
+  type ImportStatus,
+  LoroDoc,
+  type LoroEventBatch,
+  type LoroText,
+  VersionVector,
+} from "loro-crdt";
 import { KumikoError } from "../base/index.ts";
 import type { SpliceRecord } from "./splice-record.ts";
 import type { Splice } from "./types.ts";
@@ -59,7 +65,12 @@ export class Mirror implements Disposable {
       doc.import(snapshot);
     } catch (cause) {
       doc.free();
-      throw new KumikoError("damaged", `The stored snapshot cannot be read: ${String(cause)}.`, {}, { cause });
+      throw new KumikoError(
+        "damaged",
+        `The stored snapshot cannot be read: ${String(cause)}.`,
+        {},
+        { cause },
+      );
     }
     const mirror = new Mirror(record, doc, version);
     // What was still waiting when the snapshot was taken is not in it.
@@ -113,7 +124,11 @@ export class Mirror implements Disposable {
         }
       } else if (special.kind === "import") {
         if (special.update === undefined) {
-          throw new KumikoError("damaged", `The update imported as version ${version} is missing.`, { version });
+          throw new KumikoError(
+            "damaged",
+            `The update imported as version ${version} is missing.`,
+            { version },
+          );
         }
         this.#doc.commit();
         this.#importRecorded(special.update, version);
@@ -134,18 +149,14 @@ export class Mirror implements Disposable {
     const record = this.#record;
     const end = record.spliceEnd(last);
     let counter = record.counterEnd(first - 1);
-    for (let i = record.spliceEnd(first - 1); i < end; ) {
+    for (let i = record.spliceEnd(first - 1); i < end;) {
       const at = record.spliceAt(i);
       const remove = record.spliceRemove(i);
       let length = record.spliceInsertLength(i);
       i++;
       if (remove > 0) this.#text.delete(at, remove);
       if (length === 0) continue;
-      while (
-        i < end &&
-        record.spliceRemove(i) === 0 &&
-        record.spliceAt(i) === at + length
-      ) {
+      while (i < end && record.spliceRemove(i) === 0 && record.spliceAt(i) === at + length) {
         length += record.spliceInsertLength(i++);
       }
       this.#text.insert(at, record.inserted.slice(counter, counter + length));
@@ -157,7 +168,9 @@ export class Mirror implements Disposable {
   #writeAs(version: number): number {
     const writer = this.#record.peerAt(version);
     if (writer === undefined) {
-      throw new KumikoError("damaged", `The record names no peer for version ${version}.`, { version });
+      throw new KumikoError("damaged", `The record names no peer for version ${version}.`, {
+        version,
+      });
     }
     if (this.#doc.peerIdStr !== writer.peer) {
       this.#doc.commit();
@@ -198,16 +211,24 @@ export class Mirror implements Disposable {
 
   /** Versions whose imports still wait, wholly or in part: Loro leaves them out of snapshots. */
   get waiting(): Set<number> {
-    const known = this.#doc.version().toJSON();
-    for (const [version, spans] of this.#pending) {
+    if (this.#pending.size === 0) return new Set();
+    const version = this.#doc.version();
+    const known = version.toJSON();
+    version.free();
+    for (const [at, spans] of this.#pending) {
       const arrived = [...spans].every(([peer, span]) => (known.get(peer) ?? 0) >= span.end);
-      if (arrived) this.#pending.delete(version);
+      if (arrived) this.#pending.delete(at);
     }
     return new Set(this.#pending.keys());
   }
 
   versionVector(): Uint8Array {
-    return this.#doc.version().encode();
+    const version = this.#doc.version();
+    try {
+      return version.encode();
+    } finally {
+      version.free();
+    }
   }
 
   exportSince(versionVector: Uint8Array | undefined): Uint8Array {
@@ -216,16 +237,27 @@ export class Mirror implements Disposable {
     try {
       from = VersionVector.decode(versionVector);
     } catch (cause) {
-      throw new KumikoError("invalid_argument", "The version vector cannot be read.", {}, { cause });
+      throw new KumikoError(
+        "invalid_argument",
+        "The version vector cannot be read.",
+        {},
+        { cause },
+      );
     }
-    return this.#doc.export({ mode: "update", from });
+    try {
+      return this.#doc.export({ mode: "update", from });
+    } finally {
+      from.free();
+    }
   }
 
   snapshot(): Uint8Array {
     return this.#doc.export({ mode: "snapshot" });
   }
 
+  /** Every wasm object taken is given back here: what only the garbage collector knows of stays for long. */
   [Symbol.dispose](): void {
+    this.#text.free();
     this.#doc.free();
   }
 }

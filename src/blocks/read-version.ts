@@ -29,7 +29,11 @@ export function readVersion(state: IndexState, version: number): string {
     from = start;
     to = end;
   };
-  for (let leaf: RunLeaf | null = index.tree.first; leaf !== null; leaf = leaf.next as RunLeaf | null) {
+  for (
+    let leaf: RunLeaf | null = index.tree.first;
+    leaf !== null;
+    leaf = leaf.next as RunLeaf | null
+  ) {
     const runs = leaf.runs;
     const limit = leaf.count * STRIDE;
     for (let at = 0; at < limit; at += STRIDE) {

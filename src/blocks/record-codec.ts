@@ -60,7 +60,8 @@ export function decodeRecord(bytes: Uint8Array): SpliceRecord {
     record.peers.push({ from: reader.count(), peer: reader.text() });
   }
   const specials = new Map<number, Special>();
-  for (let left = reader.count(); left > 0; left--) specials.set(reader.count(), readSpecial(reader));
+  for (let left = reader.count(); left > 0; left--)
+    specials.set(reader.count(), readSpecial(reader));
   if (!reader.done) throw damaged("the record has bytes left over");
   let next = 0;
   let counter = 0;
@@ -77,7 +78,11 @@ export function decodeRecord(bytes: Uint8Array): SpliceRecord {
     if (row?.edit === undefined || row.actor === undefined || time === undefined) {
       throw damaged(`version ${index + 1} has no stamp`);
     }
-    record.append(made, { ...row, edit: row.edit, actor: row.actor, time }, specials.get(index + 1));
+    record.append(
+      made,
+      { ...row, edit: row.edit, actor: row.actor, time },
+      specials.get(index + 1),
+    );
   }
   for (const mark of marks) record.marks.push(mark);
   return record;

@@ -11,7 +11,9 @@ const LISTED = 20;
 
 export interface ReplaceRequest {
   /** The text to look for, or the places a regular expression matched, found by the caller. */
-  readonly find: { readonly old: string; readonly new: string } | { readonly matches: readonly RangeChange[] };
+  readonly find:
+    | { readonly old: string; readonly new: string }
+    | { readonly matches: readonly RangeChange[] };
   /** Which matches: the only one there is, the first, the n-th (counted from 1) or all. */
   readonly occurrence?: "unique" | "first" | "all" | number | undefined;
   /** The version the matches mean; the current one without. */
@@ -21,7 +23,8 @@ export interface ReplaceRequest {
 /** Replaces by content. */
 export function translateReplace(target: EditTarget, request: ReplaceRequest): Splice[] {
   const { find, occurrence = "unique", base } = request;
-  const matches = "matches" in find ? find.matches : literalMatches(target.read(base), find.old, find.new);
+  const matches =
+    "matches" in find ? find.matches : literalMatches(target.read(base), find.old, find.new);
   const { text } = baseOf(target, base);
   if (matches.length === 0) throw notFound(target, request);
   return translateRanges(target, chosen(text, matches, occurrence), base);
@@ -29,7 +32,10 @@ export function translateReplace(target: EditTarget, request: ReplaceRequest): S
 
 function literalMatches(text: string, old: string, replacement: string): RangeChange[] {
   if (old === "") {
-    throw new KumikoError("invalid_argument", "The text to replace is empty; to add text, insert or append it.");
+    throw new KumikoError(
+      "invalid_argument",
+      "The text to replace is empty; to add text, insert or append it.",
+    );
   }
   checkWellFormed(old);
   const matches: RangeChange[] = [];
@@ -61,7 +67,13 @@ function chosen(
   throw new KumikoError(
     "out_of_range",
     `There is no occurrence ${occurrence}: the text occurs ${matches.length} times, counted from 1.`,
-    { occurrence, minimum: 1, maximum: matches.length, counted_from: 0, lines: matchLines(text, matches) },
+    {
+      occurrence,
+      minimum: 1,
+      maximum: matches.length,
+      counted_from: 0,
+      lines: matchLines(text, matches),
+    },
   );
 }
 

@@ -44,7 +44,7 @@ export function piecesOf({ record, index }: IndexState, leaf: RunLeaf, at: numbe
   const descending = (bits & DESCENDING) !== 0;
   const laterDeaths = index.laterDeaths[bits >> LATER_DEATHS_SHIFT]!;
   const pieces: Piece[] = [];
-  for (let counter = first; counter < end; ) {
+  for (let counter = first; counter < end;) {
     let birth = record.versionOfCounter(counter);
     const birthEdit = record.editOf(birth);
     while (record.counterEnd(birth) < end && record.editOf(birth + 1) === birthEdit) birth++;
@@ -77,7 +77,8 @@ function deathsUp(record: SpliceRecord, death: number, most: number): number {
 function deathsDown(record: SpliceRecord, death: number, most: number): number {
   let version = record.versionOfDeath(death);
   const edit = record.editOf(version);
-  while (death - record.deathEnd(version - 1) + 1 < most && record.editOf(version - 1) === edit) version--;
+  while (death - record.deathEnd(version - 1) + 1 < most && record.editOf(version - 1) === edit)
+    version--;
   return Math.min(most, death - record.deathEnd(version - 1) + 1);
 }
 

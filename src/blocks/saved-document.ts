@@ -20,7 +20,8 @@ export function loadState(saved: SavedDocument): IndexState {
   if (saved.index === undefined) return rebuild(record);
   const index = decodeIndex(saved.index, record);
   const activity = new Activity();
-  for (let version = 1; version <= record.version; version++) followActivity(record, activity, version);
+  for (let version = 1; version <= record.version; version++)
+    followActivity(record, activity, version);
   return { record, index, activity };
 }
 
@@ -68,7 +69,9 @@ function sameSplices(left: readonly Splice[], right: readonly Splice[]): boolean
     left.length === right.length &&
     left.every((splice, i) => {
       const other = right[i]!;
-      return splice.at === other.at && splice.remove === other.remove && splice.insert === other.insert;
+      return (
+        splice.at === other.at && splice.remove === other.remove && splice.insert === other.insert
+      );
     })
   );
 }

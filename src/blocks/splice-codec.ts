@@ -21,10 +21,11 @@ export function writeSplices(writer: ByteWriter, record: SpliceRecord): void {
   writer.count(count);
   // Where the cursor was left.
   let cursor = 0;
-  for (let i = 0; i < count; ) {
+  for (let i = 0; i < count;) {
     const kind = kindOf(record, i);
     const start = i++;
-    if (kind !== OTHER) while (i < count && kindOf(record, i) === kind && goesOn(record, i, kind)) i++;
+    if (kind !== OTHER)
+      while (i < count && kindOf(record, i) === kind && goesOn(record, i, kind)) i++;
     writer.count((i - start) * 4 + kind);
     writer.difference(record.spliceAt(start) - cursor);
     if (kind === OTHER) {
@@ -43,7 +44,8 @@ export function readSplices(reader: ByteReader): SpliceColumns {
     const header = reader.count();
     const kind = header % 4;
     const length = Math.floor(header / 4);
-    if (length === 0 || columns.at.length + length > count) throw damaged("the splices have a wrong length");
+    if (length === 0 || columns.at.length + length > count)
+      throw damaged("the splices have a wrong length");
     let at = cursor + reader.difference();
     const remove = kind === OTHER ? reader.count() : kind === TYPED ? 0 : 1;
     const insertLength = kind === OTHER ? reader.count() : kind === TYPED ? 1 : 0;

@@ -16,9 +16,13 @@ export function translateSplice(target: EditTarget, request: SpliceRequest): Spl
   const { offset, deleteCount, insert = "", unit = "byte" } = request;
   if (request.base === undefined) throw baseRequired(target);
   if (!Number.isInteger(deleteCount) || deleteCount < 0) {
-    throw new KumikoError("invalid_argument", `delete_count must be 0 or more, not ${deleteCount}.`, {
-      delete_count: deleteCount,
-    });
+    throw new KumikoError(
+      "invalid_argument",
+      `delete_count must be 0 or more, not ${deleteCount}.`,
+      {
+        delete_count: deleteCount,
+      },
+    );
   }
   const { text } = baseOf(target, request.base);
   const start = text.locate(unit, offset);

@@ -11,9 +11,13 @@ export function checkStamp(stamp: Stamp): void {
     });
   }
   if (!Number.isSafeInteger(stamp.time)) {
-    throw new KumikoError("invalid_argument", `The time of a commit is whole milliseconds, not ${stamp.time}.`, {
-      time: stamp.time,
-    });
+    throw new KumikoError(
+      "invalid_argument",
+      `The time of a commit is whole milliseconds, not ${stamp.time}.`,
+      {
+        time: stamp.time,
+      },
+    );
   }
 }
 

@@ -32,7 +32,7 @@ const nothing: StampRow = {
 export function writeStamps(writer: ByteWriter, rows: readonly StampRow[]): void {
   writer.count(rows.length);
   let previous = nothing;
-  for (let index = 0; index < rows.length; ) {
+  for (let index = 0; index < rows.length;) {
     const step = stepOf(previous, rows[index]!);
     let same = 1;
     if (!writesOut(step)) {

@@ -16,7 +16,8 @@ export function adaptedEnding(
   const first = lines[0]!.endsWith("\r");
   for (let line = 1; line < ended; line++) if (lines[line]!.endsWith("\r") !== first) return null;
   if (first) return inPatch.some((line) => line.text.endsWith("\r")) ? null : "\r";
-  return inPatch.length > 0 && inPatch.every((line) => line.text.endsWith("\r")) ? "" : null;
+  const saysSo = inPatch.some((line) => line.kind !== "added");
+  return saysSo && inPatch.every((line) => line.text.endsWith("\r")) ? "" : null;
 }
 
 /** The ending of most lines in [start, end), where the patch's own lines there end differently; else null. */

@@ -1,0 +1,246 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { fcOptions } from "../../../test/support/counts.ts";
+import { KumikoError } from "../../base/index.ts";
+import { parsePatch } from "./parse.ts";
+import type { FilePatch } from "./types.ts";
+
+function only(text: string, strip?: number): FilePatch {
+  const { files } = parsePatch(text, strip === undefined ? {} : { strip });
+  expect(files).toHaveLength(1);
+  return files[0]!;
+}
+
+function bodies(file: FilePatch): string[][] {
+  const prefix = { context: " ", removed: "-", added: "+" };
+  return file.hunks.map((hunk) => hunk.lines.map((line) => prefix[line.kind] + line.text));
+}
+
+function refusal(text: string): KumikoError {
+  try {
+    parsePatch(text);
+  } catch (error) {
+    if (error instanceof KumikoError) return error;
+    throw error;
+  }
+  throw new Error("It was accepted.");
+}
+
+const change = "@@ -1 +1 @@\n-a\n+b\n";
+
+describe("parsePatch", () => {
+  test("PATCH-1 a git diff of a rename with changes, modes and index lines", () => {
+    const file = only(
+      `diff --git a/old name.txt b/new.txt\nold mode 100644\nnew mode 100755\nsimilarity index 80%\nrename from old name.txt\nrename to new.txt\nindex 123..456\n--- a/old name.txt\t\n+++ b/new.txt\n${change}`,
+    );
+    expect(file).toMatchObject({
+      kind: "rename",
+      oldPath: "old name.txt",
+      newPath: "new.txt",
+      newMode: "100755",
+    });
+    expect(file.notes).toEqual(["File mode 100644 becomes 100755."]);
+  });
+
+  test("PATCH-1 git sections without hunks: rename, mode, empty file made and removed", () => {
+    const { files } = parsePatch(
+      "diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n" +
+        "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n" +
+        "diff --git a/my file b/my file\nnew file mode 100644\nindex 0000000..e69de29\n" +
+        'diff --git "a/\\305\\274" "b/\\305\\274"\ndeleted file mode 100644\nindex e69de29..0000000\n',
+    );
+    expect(files.map(({ kind, oldPath, newPath }) => [kind, oldPath, newPath])).toEqual([
+      ["rename", "x", "y"],
+      ["modify", "run.sh", "run.sh"],
+      ["create", null, "my file"],
+      ["delete", "ż", null],
+    ]);
+  });
+
+  test("PATCH-1 dates, /dev/null and GNU diff's epoch say what exists", () => {
+    const kinds = (old: string, fresh: string, hunk: string) =>
+      only(`--- ${old}\n+++ ${fresh}\n${hunk}`).kind;
+    const added = "@@ -0,0 +1 @@\n+a\n";
+    const removed = "@@ -1 +0,0 @@\n-a\n";
+    const now = "\t2026-11-15 20:00:00.123456789 +0000";
+    const never = "\t1970-01-01 01:00:00.000000000 +0100";
+    expect(kinds(`old/x${now}`, `new/x${now}`, change)).toBe("modify");
+    expect(kinds(`old/x${never}`, `new/x${now}`, added)).toBe("create");
+    expect(kinds(`old/x${now}`, `new/x${never}`, removed)).toBe("delete");
+    expect(kinds(`old/x${now}`, `new/x${now}`, added)).toBe("modify");
+    expect(kinds("/dev/null", "b/x", added)).toBe("create");
+    expect(kinds("a/x", "/dev/null", removed)).toBe("delete");
+  });
+
+  test("PATCH-1 a mail signature is no removed line", () => {
+    expect(bodies(only(`--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n-a\n+b\n-- \n2.39.5\n\n`))).toEqual([
+      ["-a", "+b"],
+    ]);
+    expect(bodies(only(`--- a/x\n+++ b/x\n${change}-- \n2.39.5\n\n`))).toEqual([["-a", "+b"]]);
+  });
+
+  test("PATCH-1 files that diff -r only mentions are noted", () => {
+    expect(
+      parsePatch(`Only in new: extra\n--- a/x\n+++ b/x\n${change}Only in old: y\n`).notes,
+    ).toEqual([
+      "Not part of the patch: Only in new: extra",
+      "Not part of the patch: Only in old: y",
+    ]);
+  });
+
+  test("PATCH-2 prefixes go only where both sides wear them; strip takes exactly so many folders", () => {
+    const paths = (old: string, fresh: string, strip?: number) => {
+      const { oldPath, newPath } = only(`--- ${old}\n+++ ${fresh}\n${change}`, strip);
+      return [oldPath, newPath];
+    };
+    expect(paths("a/src/x", "b/src/x")).toEqual(["src/x", "src/x"]);
+    expect(paths("i/src/x", "w/src/x")).toEqual(["src/x", "src/x"]);
+    expect(paths("a/x", "a/x")).toEqual(["a/x", "a/x"]);
+    expect(paths("src/x", "b/x")).toEqual(["src/x", "b/x"]);
+    expect(paths("a/src/x", "b/src/x", 0)).toEqual(["a/src/x", "b/src/x"]);
+    expect(paths("a/src/x", "b/src/x", 2)).toEqual(["x", "x"]);
+    expect(paths('"a/q\\"\\305\\274"', '"b/q\\"\\305\\274"')).toEqual(['q"ż', 'q"ż']);
+    expect(() => parsePatch(change, { strip: -1 })).toThrow(
+      expect.objectContaining({ code: "invalid_argument" }),
+    );
+  });
+
+  test("PATCH-4 right counts tell removed lines from file headers", () => {
+    const text =
+      "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n--- sql comment\n+++ counter\n c\n@@ -9 +9 @@\n-y\n+z\n";
+    expect(bodies(only(text))).toEqual([
+      [" a", "--- sql comment", "+++ counter", " c"],
+      ["-y", "+z"],
+    ]);
+  });
+
+  test("PATCH-4 wrong counts: the next file's header ends the hunk", () => {
+    for (const counts of ["-1,9 +1,9", "-1,2 +1,2", "-1 +1", "-1,3 +1,3"]) {
+      const { files } = parsePatch(
+        `--- a/x\n+++ b/x\n@@ ${counts} @@\n a\n-b\n+c\n--- a/y\n+++ b/y\n@@ -5 +5 @@\n-d\n+e\n`,
+      );
+      expect(files.map((file) => [file.newPath, ...bodies(file)])).toEqual([
+        ["x", [" a", "-b", "+c"]],
+        ["y", ["-d", "+e"]],
+      ]);
+    }
+  });
+
+  test("PATCH-4 counts that are too small do not cut a hunk short", () => {
+    expect(bodies(only("@@ -1,2 +1,2 @@\n a\n-b\n+c\n\n d\n-e\n"))).toEqual([
+      [" a", "-b", "+c", " ", " d", "-e"],
+    ]);
+  });
+
+  test("PATCH-4 a list below a hunk whose counts are right is prose", () => {
+    expect(
+      bodies(only(`--- a/x\n+++ b/x\n${change}\n- This renames a.\n- And nothing else.\n`)),
+    ).toEqual([["-a", "+b"]]);
+  });
+
+  test("PATCH-5 empty lines inside a hunk are context, below it only as the counts ask", () => {
+    expect(bodies(only("@@ @@\n a\n\n-b\n+c\n\n\n"))).toEqual([[" a", " ", "-b", "+c"]]);
+    expect(bodies(only("@@ -1,4 +1,4 @@\n a\n\n-b\n+c\n\n\n"))).toEqual([
+      [" a", " ", "-b", "+c", " "],
+    ]);
+  });
+
+  test("PATCH-6 a line that lost its prefix is named, not taken for the end", () => {
+    const error = refusal("--- a/x\n+++ b/x\n@@ -1,4 +1,4 @@\n a\nlost\n-b\n+c\n");
+    expect(error.code).toBe("patch_malformed");
+    expect(error.facts).toMatchObject({ patch_line: 5, counted_from: 1, line: "lost" });
+    expect(refusal("@@ @@\n a\nlost\n\n-b\n+c\n").facts).toMatchObject({ patch_line: 3 });
+  });
+
+  test("PATCH-7 hunk headers without usable numbers", () => {
+    const header = (line: string) => {
+      const { oldStart, hint } = only(`${line}\n-a\n+b\n`).hunks[0]!;
+      return [oldStart, hint];
+    };
+    expect(header("@@")).toEqual([null, ""]);
+    expect(header("@@ @@")).toEqual([null, ""]);
+    expect(header("@@ ... @@")).toEqual([null, "..."]);
+    expect(header("@@ function foo() {")).toEqual([null, "function foo() {"]);
+    expect(header("@@ -12,3 +12,4 @@ class A")).toEqual([12, "class A"]);
+    expect(header("@@ -12 @@")).toEqual([12, ""]);
+    expect(header("@@ -0,0 +0,0 @@")).toEqual([null, ""]);
+    expect(header("@@ -XX,XX +XX,XX @@ def f")).toEqual([null, "def f"]);
+  });
+
+  test("PATCH-8 a patch converted to CRLF loses it everywhere, one of a CRLF file keeps it", () => {
+    const lf = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n";
+    expect(bodies(only(lf.replaceAll("\n", "\r\n")))).toEqual([[" a", "-b", "+c"]]);
+    expect(bodies(only(lf.replace(" a\n-b\n+c\n", " a\r\n-b\r\n+c\r\n")))).toEqual([
+      [" a\r", "-b\r", "+c\r"],
+    ]);
+  });
+
+  test("PATCH-9 what is no text diff is refused by name", () => {
+    const refused: [string, RegExp][] = [
+      ["", /no unified diff/i],
+      ["Just prose.\n", /no unified diff/i],
+      [
+        "diff --git a/x.png b/x.png\nindex 1..2 100644\nBinary files a/x.png and b/x.png differ\n",
+        /binary/,
+      ],
+      ["diff --git a/x b/x\nGIT binary patch\nliteral 1\n", /binary/],
+      ["diff --cc x\n", /combined/],
+      ["@@@ -1 -1 +1 @@@\n", /combined/],
+      [
+        "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+t\n",
+        /link/,
+      ],
+      ["diff --git a/x b/y\nsimilarity index 100%\ncopy from x\ncopy to y\n", /copied/],
+      ["*** Begin Patch\n*** Update File: x\n", /apply_patch/],
+      ["--- a/x\n+++ b/x\n", /no hunk/],
+      ["--- a/x\n+++ b/x\n@@ -1 +1 @@\n", /no lines/],
+      ["--- /dev/null\n+++ /dev/null\n@@ -0,0 +1 @@\n+a\n", /both sides/],
+      ['--- "a/\\q"\n+++ "b/x"\n@@ -0,0 +1 @@\n+a\n', /quoted file name/],
+      ["@@ @@\n-a\n\\ No newline at end of file\n-b\n", /goes on after/],
+    ];
+    for (const [text, sentence] of refused) {
+      const error = refusal(text);
+      expect([error.code, error.message]).toEqual([
+        "patch_malformed",
+        expect.stringMatching(sentence),
+      ]);
+    }
+  });
+
+  test("PATCH-9 no input throws anything but a KumikoError", () => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        "--- a/x",
+        "+++ b/x",
+        "--- /dev/null",
+        '+++ "b/\\303"',
+        "@@ -1,2 +1,2 @@",
+        "@@",
+        "@@ -99999999999999999999 +1 @@",
+        "diff --git a/x b/x",
+        "diff --git",
+        "rename from a",
+        "new file mode 100644",
+        "\\ No newline at end of file",
+        "```diff",
+        "-- ",
+        "2.39.5",
+        "",
+        " a",
+        "-a",
+        "+a\r",
+        "Binary files a and b differ",
+      ),
+      fc.string({ unit: "binary", maxLength: 20 }),
+    );
+    const text = fc.array(piece, { maxLength: 30 }).map((lines) => lines.join("\n"));
+    const property = fc.property(fc.oneof(text, fc.string({ unit: "binary" })), (patch) => {
+      try {
+        parsePatch(patch);
+      } catch (error) {
+        if (!(error instanceof KumikoError)) throw error;
+      }
+    });
+    fc.assert(property, fcOptions(20_000));
+  });
+});
