@@ -76,12 +76,12 @@ function refusal({ file, room, rule, isTest }, specifier) {
 }
 
 function refusedRoom(room, rule, otherRoom, door) {
-  if (rule.imports.includes(otherRoom)) {
-    return door === "index.ts" ? null : `${otherRoom} is entered only through its index.ts.`;
-  }
   const doors = rule.imports.filter((entry) => entry.startsWith(`${otherRoom}/`));
   const files = doors.flatMap((entry) => [`${entry}.ts`, `${entry}/index.ts`]);
   if (files.includes(`${otherRoom}/${door}`)) return null;
+  if (rule.imports.includes(otherRoom)) {
+    return door === "index.ts" ? null : `${otherRoom} is entered only through its index.ts.`;
+  }
   return `${room} may import ${rule.imports.join(", ") || "no other room"}.`;
 }
 

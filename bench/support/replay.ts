@@ -78,7 +78,7 @@ export function replayYjs(trace: SequentialTrace): number {
     });
   }
   const milliseconds = performance.now() - begun;
-  check(trace, text.toString(), trace.transactions.length, bytes);
+  check(trace, text.toJSON(), trace.transactions.length, bytes);
   document.destroy();
   return milliseconds;
 }

@@ -11,6 +11,7 @@ import {
 import { Activity } from "./activity.ts";
 import { type BlameEntry, blameRange } from "./blame.ts";
 import { type By, changesSince } from "./changes-since.ts";
+import { unifiedDiff, type UnifiedDiffOptions } from "./diff/unified-diff.ts";
 import { flipEdit } from "./flip.ts";
 import { type FlipPlan, type FlipRequest, planRedo, planUndo } from "./flip-plan.ts";
 import { historyEntry, type HistoryEntry, type HistoryPage, pageOfHistory } from "./history.ts";
@@ -129,6 +130,12 @@ export class BlockDocument implements EditTarget, Disposable {
     return new PastText(this.#rope, inserted, changesSince(this.#state, version));
   }
 
+  /** What changed from one version to another, as a unified diff. */
+  diff(from: number, to: number, options: Partial<UnifiedDiffOptions> = {}): string {
+    const names = { oldName: `version ${from}`, newName: `version ${to}` };
+    return unifiedDiff(this.read(from), this.read(to), { ...names, ...options });
+  }
+
   history(options: { before?: number; limit?: number } = {}): HistoryPage {
     const { before = this.version + 1, limit = 50 } = options;
     this.#checkVersion(before - 1);
@@ -151,10 +158,8 @@ export class BlockDocument implements EditTarget, Disposable {
     const seen = new Set<number>();
     for (const { from, to, cause } of causes) {
       for (let version = from; version <= to; version++) {
-        const end = cause === "deleted" ? record.deathEnd : record.counterEnd;
-        const took = end.call(record, version) > end.call(record, version - 1);
         const edit = record.editOf(version);
-        if ((cause !== "flipped" && !took) || seen.has(edit)) continue;
+        if (seen.has(edit) || !record.did(version, cause)) continue;
         seen.add(edit);
         authors.push({
           actor: record.stampOf(version).actor,

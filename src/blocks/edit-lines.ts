@@ -29,7 +29,7 @@ export function translateEdit(
 }
 
 /** One trailing newline of the content is ignored, so that "" and "\n" are both one empty line. */
-export function contentLines(content: string): string[] {
+function contentLines(content: string): string[] {
   checkWellFormed(content);
   return (content.endsWith("\n") ? content.slice(0, -1) : content).split("\n");
 }

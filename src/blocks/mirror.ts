@@ -6,6 +6,7 @@ import {
   VersionVector,
 } from "loro-crdt";
 import { KumikoError } from "../base/index.ts";
+import { SpliceComposer } from "./splice-composer.ts";
 import type { SpliceRecord } from "./splice-record.ts";
 import type { Splice } from "./types.ts";
 
@@ -76,7 +77,7 @@ export class Mirror implements Disposable {
     // What was still waiting when the snapshot was taken is not in it.
     for (const [at, special] of record.specials) {
       if (special.kind === "import" && special.update !== undefined && at <= version) {
-        mirror.#importRecorded(special.update, at);
+        mirror.#importRecorded(at, special.update);
       }
     }
     mirror.#catchUpAlongMarks();
@@ -106,60 +107,52 @@ export class Mirror implements Disposable {
 
   #apply(until: number): void {
     const record = this.#record;
-    let version = this.#version + 1;
-    while (version <= until) {
-      const special = record.specials.get(version);
-      if (special === undefined) {
-        let last = Math.min(until, this.#writeAs(version));
-        for (let next = version + 1; next <= last; next++) {
-          if (record.specials.has(next)) last = next - 1;
-        }
-        this.#applySplices(version, last);
-        version = last;
-      } else if (special.kind === "flip") {
-        this.#writeAs(version);
-        for (const { at, remove, insert } of special.splices) {
-          if (remove > 0) this.#text.delete(at, remove);
-          if (insert !== "") this.#text.insert(at, insert);
-        }
-      } else if (special.kind === "import") {
-        if (special.update === undefined) {
-          throw new KumikoError(
-            "damaged",
-            `The update imported as version ${version} is missing.`,
-            { version },
-          );
-        }
+    const composer = new SpliceComposer((at, remove, insert) => {
+      if (remove > 0) this.#text.delete(at, remove);
+      if (insert !== "") this.#text.insert(at, insert);
+    });
+    let writtenUntil = 0;
+    for (let version = this.#version + 1; version <= until; version++) {
+      const special = record.specials.size === 0 ? undefined : record.specials.get(version);
+      if (special?.kind === "import") {
+        composer.flush();
         this.#doc.commit();
-        this.#importRecorded(special.update, version);
+        this.#importRecorded(version, special.update);
+        continue;
       }
-      version++;
+      if (version > writtenUntil) {
+        composer.flush();
+        writtenUntil = this.#writeAs(version);
+      }
+      if (special?.kind === "flip") {
+        for (const { at, remove, insert } of special.splices) composer.add(at, remove, insert);
+      } else {
+        this.#compose(version, composer);
+      }
     }
+    composer.flush();
     this.#doc.commit();
     this.#version = until;
   }
 
-  #importRecorded(update: Uint8Array, version: number): void {
+  #importRecorded(version: number, update: Uint8Array | undefined): void {
+    if (update === undefined) {
+      throw new KumikoError("damaged", `The update imported as version ${version} is missing.`, {
+        version,
+      });
+    }
     const { pending } = this.#doc.import(update);
     if (pending !== null) this.#pending.set(version, pending);
   }
 
-  /** Typing that goes on where it left off is one insert: Loro numbers it the same. */
-  #applySplices(first: number, last: number): void {
+  #compose(version: number, composer: SpliceComposer): void {
     const record = this.#record;
-    const end = record.spliceEnd(last);
-    let counter = record.counterEnd(first - 1);
-    for (let i = record.spliceEnd(first - 1); i < end;) {
-      const at = record.spliceAt(i);
-      const remove = record.spliceRemove(i);
-      let length = record.spliceInsertLength(i);
-      i++;
-      if (remove > 0) this.#text.delete(at, remove);
-      if (length === 0) continue;
-      while (i < end && record.spliceRemove(i) === 0 && record.spliceAt(i) === at + length) {
-        length += record.spliceInsertLength(i++);
-      }
-      this.#text.insert(at, record.inserted.slice(counter, counter + length));
+    const end = record.spliceEnd(version);
+    let counter = record.counterEnd(version - 1);
+    for (let i = record.spliceEnd(version - 1); i < end; i++) {
+      const length = record.spliceInsertLength(i);
+      const insert = length === 0 ? "" : record.inserted.slice(counter, counter + length);
+      composer.add(record.spliceAt(i), record.spliceRemove(i), insert);
       counter += length;
     }
   }

@@ -60,7 +60,7 @@ export class RunIndex {
       }
       const run = index * STRIDE;
       if (rest < runs[run + LENGTH]!) leaf.split(index, rest);
-      const goesOn = runs[run + COUNTER]! + runs[run + LENGTH]! === counter;
+      const goesOn = counter === runs[run + COUNTER]! + runs[run + LENGTH]!;
       index += 1;
       if (goesOn && runs[run + DEATH] === NO_DEATH && runs[run + BITS] === VISIBLE) {
         runs[run + LENGTH]! += length;
@@ -177,7 +177,7 @@ function fill(leaf: RunLeaf, runs: readonly number[], from: number, most: number
   leaf.count = part.length / STRIDE;
 }
 
-export function visibleUnits(leaf: RunLeaf): number {
+function visibleUnits(leaf: RunLeaf): number {
   let units = 0;
   for (let at = 0; at < leaf.count * STRIDE; at += STRIDE) {
     if (leaf.runs[at + BITS]! & VISIBLE) units += leaf.runs[at + LENGTH]!;

@@ -148,6 +148,13 @@ export class SpliceRecord {
     return version === 0 ? 0 : this.#deathEnds.at(version - 1);
   }
 
+  /** Whether a version did such a thing at all. */
+  did(version: number, what: "inserted" | "deleted" | "flipped"): boolean {
+    if (what === "flipped") return true;
+    if (what === "deleted") return this.deathEnd(version) > this.deathEnd(version - 1);
+    return this.counterEnd(version) > this.counterEnd(version - 1);
+  }
+
   versionOfCounter(counter: number): number {
     return this.#counterEnds.firstAbove(counter) + 1;
   }

@@ -18,13 +18,14 @@ const characters = new Map(
 /**
  * A file name for a `---` or `+++` line, as git writes it: quoted when it holds what would end or
  * change it, and followed by a tab when it holds a space (GNU patch else takes the rest for a date).
+ * Unlike git, also quoted when a space begins or ends it: GNU patch drops those.
  */
 export function quoteName(name: string): string {
   const quoted = name.replace(/[\p{Cc}"\\]/gu, (character) => {
     const letter = letters[character];
     return letter === undefined ? octalBytes(character) : `\\${letter}`;
   });
-  if (quoted !== name) return `"${quoted}"`;
+  if (quoted !== name || name.startsWith(" ") || name.endsWith(" ")) return `"${quoted}"`;
   return name.includes(" ") ? `${name}\t` : name;
 }
 

@@ -4,10 +4,11 @@ import { fcOptions } from "../../../test/support/counts.ts";
 import { nastyText } from "../../../test/support/nasty-text.ts";
 import { KumikoError } from "../../base/index.ts";
 import { unifiedDiff } from "../diff/unified-diff.ts";
-import { applyHunks } from "./apply.ts";
+import { applyHunks, type LineChange } from "./apply.ts";
 import { applyFilePatch, applyPatchToText } from "./apply-file.ts";
 import { parsePatch } from "./parse.ts";
 import { reverseFilePatch } from "./reverse.ts";
+import type { Hunk } from "./types.ts";
 
 function apply(text: string, patch: string, fuzz?: number) {
   return applyPatchToText(text, parsePatch(patch).files[0]!, fuzz === undefined ? {} : { fuzz });
@@ -21,6 +22,15 @@ function refusal(text: string, patch: string, fuzz?: number): KumikoError {
     throw error;
   }
   throw new Error("It was accepted.");
+}
+
+function changesOrNone(text: string, hunks: readonly Hunk[]): readonly LineChange[] {
+  try {
+    return applyHunks(text, hunks).changes;
+  } catch (error) {
+    if (error instanceof KumikoError) return [];
+    throw error;
+  }
 }
 
 function numbered(count: number): string {
@@ -114,15 +124,25 @@ describe("applyHunks", () => {
         "patch_rejected",
       );
     }
-    const patch = fc.record({ removed: nastyText, line: nastyText });
-    const property = fc.property(patch, ({ removed, line }) => {
-      const [wanted, actual] = [removed.split("\n")[0]!, line.split("\n")[0]!];
-      fc.pre(actual.trimEnd() !== wanted.trimEnd());
-      expect(refusal(`a\n${actual}\nc\n`, `@@ -1,3 +1,3 @@\n a\n-${wanted}\n+new\n c\n`).code).toBe(
-        "patch_rejected",
-      );
+    const wanted = fc.tuple(nastyText, nastyText, nastyText, fc.integer({ min: 0, max: 3 }));
+    const property = fc.property(wanted, ([text, from, to, context]) => {
+      const patch = unifiedDiff(from, to, { ...names, context });
+      fc.pre(patch !== "");
+      const { hunks } = parsePatch(patch).files[0]!;
+      const lines = text.split("\n");
+      const removable = hunks
+        .flatMap((hunk) => hunk.lines)
+        .filter(({ kind }) => kind === "removed");
+      for (const change of changesOrNone(text, hunks)) {
+        for (const line of lines.slice(change.startLine, change.endLine)) {
+          const stripped = removable.some(
+            ({ text: removed }) => removed.trimEnd() === line.trimEnd(),
+          );
+          expect([line, stripped]).toEqual([line, true]);
+        }
+      }
     });
-    fc.assert(property, fcOptions(1000));
+    fc.assert(property, fcOptions(10_000));
   });
 
   test("PATCH-12 trailing whitespace that the patch lost is accepted only with exact context", () => {
@@ -164,13 +184,19 @@ describe("applyHunks", () => {
   });
 
   test("PATCH-13 with fuzz nearness decides nothing", () => {
-    const text = "1\nx\n2\n3\n4\n5\n6\nx\n8\n";
-    const error = refusal(text, "@@ -4,3 +4,3 @@\n before\n-x\n+z\n after\n");
-    expect(error).toMatchObject({ code: "ambiguous", facts: { candidates: [0, 6] } });
-    expect(apply(text, "@@ -1,3 +1,3 @@\n before\n-x\n+z\n after\n").reports[0]).toMatchObject({
-      line: 0,
-      fuzz: 1,
+    const text = "1\n{\nx\n3\n4\n5\n{\nx\n8\n";
+    const hunk = (line: number) => `@@ -${line},4 +${line},4 @@\n before\n {\n-x\n+z\n after\n`;
+    expect(refusal(text, hunk(2))).toMatchObject({
+      code: "ambiguous",
+      facts: { candidates: [0, 5] },
     });
+    expect(apply(text, hunk(6)).reports[0]).toMatchObject({ line: 5, offset: 0, fuzz: 1 });
+  });
+
+  test("PATCH-13 with all context ignored only the stated place is believed", () => {
+    const hunk = (line: number) => `@@ -${line},3 +${line},3 @@\n before\n-x\n+z\n after\n`;
+    expect(apply("1\n2\nx\n4\n", hunk(2)).reports[0]).toMatchObject({ line: 1, fuzz: 1 });
+    expect(refusal("1\n2\nx\n4\n", hunk(1)).code).toBe("patch_rejected");
   });
 
   test("PATCH-14 without a number one place must fit; a hint can choose it", () => {

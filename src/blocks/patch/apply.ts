@@ -98,8 +98,8 @@ class Application {
     const place =
       old.texts.length === 0 ? this.#insertionPlace(failing) : this.#matchingPlace(failing);
     const ending = this.#ending ?? localEnding(this.#text.lines, old.texts, place.start);
-    this.#record(hunk, place.start, ending);
     if (hunk.newNoNewline !== hunk.oldNoNewline) this.#finalNewline = hunk.oldNoNewline;
+    this.#record(hunk, place.start, ending);
     if (stated !== null) this.#drift = place.start - stated;
     this.#reports.push(this.#report(number, old, stated, place, ending));
   }
@@ -138,7 +138,8 @@ class Application {
       for (; at < hunk.lines.length && hunk.lines[at]!.kind !== "context"; at++) {
         const { kind, text } = hunk.lines[at]!;
         if (kind === "removed") line++;
-        else added.push(ending === null ? text : withEnding(text, ending));
+        else if (ending === null) added.push(text);
+        else added.push(withEnding(text, this.#isUnendedLast(line, at, hunk) ? "" : ending));
       }
       this.#recordChange(startLine, line, added);
       this.#from = line;
@@ -170,23 +171,22 @@ class Application {
     if (change.startLine < change.endLine || change.lines.length > 0) this.#changes.push(change);
   }
 
-  /** In a text of CRLF lines, a last line without newline has no `\r` either; one that gains a newline needs it. */
+  /** Where lines end in `\r\n`, a last line without newline has no `\r` either. */
+  #isUnendedLast(line: number, at: number, hunk: Hunk): boolean {
+    const lastOfText = line === this.#text.lines.length && !this.#finalNewline;
+    return lastOfText && !hunk.lines.slice(at + 1).some(({ kind }) => kind !== "removed");
+  }
+
+  /** The last line of a CRLF text had no newline and gets one: it needs its `\r` too. */
   #settleLastLine(): void {
-    if (this.#ending !== "\r") return;
     const count = this.#text.lines.length;
+    if (this.#ending !== "\r" || this.#text.finalNewline) return;
     const last = this.#changes[this.#changes.length - 1];
-    const added = last !== undefined && last.endLine === count ? last.lines : [];
-    if (!this.#finalNewline && added.length > 0) {
-      this.#changes[this.#changes.length - 1] = {
-        ...last!,
-        lines: [...added.slice(0, -1), withEnding(added[added.length - 1]!, "")],
-      };
-    }
-    const keepsLastLine = last === undefined || last.endLine < count || last.startLine === count;
-    const gainsNewline = this.#finalNewline || added.length > 0;
-    if (this.#text.finalNewline || !keepsLastLine || !gainsNewline) return;
+    const appends = last !== undefined && last.startLine === count;
+    const replaces = last !== undefined && last.endLine === count && !appends;
+    if (replaces || !(appends || this.#finalNewline)) return;
     const settled = withEnding(this.#text.lines[count - 1]!, "\r");
-    const appended = added.length === 0 ? [] : this.#changes.pop()!.lines;
+    const appended = appends ? this.#changes.pop()!.lines : [];
     this.#changes.push({ startLine: count - 1, endLine: count, lines: [settled, ...appended] });
   }
 

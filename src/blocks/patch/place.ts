@@ -55,6 +55,7 @@ function placesUnder(
   const found = new Map<number, Place>();
   const nearest = isLoose(tolerance) ? undefined : search.expected[0];
   for (const way of ways) {
+    if (tolerance.dropped > 0 && !way.keepsContext) continue;
     const starts = nearest === undefined ? way.all(listed + 1) : way.nearest(nearest);
     for (const start of starts) if (!found.has(start)) found.set(start, placeOf(way, start));
   }
@@ -96,9 +97,14 @@ class Comparison {
   get meaningful(): boolean {
     if (this.first >= this.end) return false;
     if (!isLoose(this.#tolerance)) return true;
+    if (this.#tolerance.removed === "stripped") return this.keepsContext;
+    return this.#old.texts.slice(this.first, this.end).some((text) => text.trim() !== "");
+  }
+
+  /** Removed lines alone, with all context ignored, are believed only where the hunk says it is. */
+  get keepsContext(): boolean {
     for (let at = this.first; at < this.end; at++) {
-      const counts = this.#tolerance.removed !== "stripped" || !this.#old.removed[at];
-      if (counts && this.#old.texts[at]!.trim() !== "") return true;
+      if (!this.#old.removed[at] && this.#old.texts[at]!.trim() !== "") return true;
     }
     return false;
   }
