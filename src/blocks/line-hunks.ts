@@ -86,6 +86,11 @@ function carryLines(target: EditTarget, base: Base, hunk: LineHunk): Splice {
   const nowFrom = past.carry(from, "right");
   const nowTo = past.carry(to, "left");
   if (past.intact(from, to) && areWholeLines(now, nowFrom, nowTo)) {
+    // Decided where it was read, so that it does the same as in a fork that is merged later.
+    const splice = replaceLines(text, hunk.start, hunk.end, hunk.lines);
+    if (past.intact(Math.min(splice.at, from), to)) {
+      return { ...splice, at: nowFrom + (splice.at - from) };
+    }
     const line = lineAt(now, nowFrom);
     return replaceLines(now, line, line + (hunk.end - hunk.start), hunk.lines);
   }

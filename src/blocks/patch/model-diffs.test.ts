@@ -156,7 +156,11 @@ const corpus: Record<string, Mangled> = {
     refused: "patch_malformed",
   },
   "lines left out by an ellipsis": {
-    patch: `${header}@@ -3,8 +3,8 @@\n export function total(items) {\n ...\n-    sum += item.price;\n+    sum += 1;\n   }\n`,
+    patch: `${header}@@ -3,8 +3,8 @@\n export function total(items) {\n ...\n-    sum += item.price;\n+    sum += item.price * item.count;\n   }\n`,
+    report: { line: 4, fuzz: 2 },
+  },
+  "lines left out between two changes": {
+    patch: `${header}@@ -4,8 +4,8 @@\n-  let sum = 0;\n+  let sum = 1;\n ...\n-    sum += item.price;\n+    sum += 1;\n   }\n`,
     refused: "patch_rejected",
   },
   "already applied": {

@@ -1,0 +1,84 @@
+import { describe, expect, test } from "vitest";
+import { edited, loaded, refusal } from "../../test/support/documents.ts";
+import { translateReplace } from "./replace-text.ts";
+
+describe("translateReplace", () => {
+  test("EDIT-8: a unique text is replaced, and only what differs is touched", () => {
+    using document = loaded("foo(a);\nbar(b);\n");
+    const splices = translateReplace(document, { find: { old: "foo(a)", new: "foo(c)" } });
+    expect(splices).toEqual([{ at: 4, remove: 1, insert: "c" }]);
+  });
+
+  test("EDIT-8: first, n-th and all", () => {
+    const replaced = (occurrence: "first" | "all" | number): string => {
+      using document = loaded("x y x y x");
+      edited(document, translateReplace(document, { find: { old: "x", new: "zz" }, occurrence }));
+      return document.read();
+    };
+    expect(replaced("first")).toBe("zz y x y x");
+    expect(replaced(2)).toBe("x y zz y x");
+    expect(replaced("all")).toBe("zz y zz y zz");
+  });
+
+  test("EDIT-8: an ambiguous text lists its lines", () => {
+    using document = loaded("a\nb\na\n");
+    const error = refusal(document, () =>
+      translateReplace(document, { find: { old: "a", new: "c" } }),
+    );
+    expect(error.code).toBe("ambiguous");
+    expect(error.facts).toMatchObject({ matches: 2, lines: [0, 2], counted_from: 0 });
+  });
+
+  test("EDIT-8: an absent text shows the closest", () => {
+    using document = loaded("one\nconst value = compute(1);\nthree\n");
+    const find = { old: "const value = compute(2);", new: "" };
+    const error = refusal(document, () => translateReplace(document, { find }));
+    expect(error.code).toBe("not_found");
+    expect(error.facts["closest"]).toMatchObject({ line: 1, text: "const value = compute(1);" });
+  });
+
+  test("EDIT-8: an occurrence that is not there, and an empty text, are refused", () => {
+    using document = loaded("a a");
+    const find = { old: "a", new: "b" };
+    const third = refusal(document, () => translateReplace(document, { find, occurrence: 3 }));
+    expect(third.code).toBe("out_of_range");
+    expect(third.facts).toMatchObject({ minimum: 1, maximum: 2 });
+    const empty = refusal(document, () =>
+      translateReplace(document, { find: { old: "", new: "b" } }),
+    );
+    expect(empty.code).toBe("invalid_argument");
+  });
+
+  test("EDIT-8: ranges found by the caller are replaced, each with its own text", () => {
+    using document = loaded("k1=v1,k2=v2");
+    const matches = [
+      { start: 0, end: 5, insert: "v1=k1" },
+      { start: 6, end: 11, insert: "v2=k2" },
+    ];
+    edited(document, translateReplace(document, { find: { matches }, occurrence: "all" }));
+    expect(document.read()).toBe("v1=k1,v2=k2");
+  });
+
+  test("BASE-1: matches of a past version are carried to the current text", () => {
+    using document = loaded("x = 1\ny = 1\n");
+    edited(document, [{ at: 0, remove: 0, insert: "# 1\n" }]);
+    const find = { old: "1", new: "2" };
+    edited(document, translateReplace(document, { find, occurrence: "all", base: 1 }));
+    expect(document.read()).toBe("# 1\nx = 2\ny = 2\n");
+  });
+
+  test("BASE-4: a match that changed since is a conflict", () => {
+    using document = loaded("value = 10\n");
+    edited(document, [{ at: 9, remove: 0, insert: "5" }], "ben");
+    const find = { old: "10", new: "20" };
+    const error = refusal(document, () => translateReplace(document, { find, base: 1 }));
+    expect(error.code).toBe("conflict");
+    expect(error.facts).toMatchObject({
+      expected: "10",
+      actual: "150",
+      version: 2,
+      base_version: 1,
+    });
+    expect(error.facts["changed_by"]).toMatchObject([{ actor: "ben" }]);
+  });
+});
