@@ -1,6 +1,5 @@
 import {
   chmodSync,
-  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -12,7 +11,7 @@ import {
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { main } from "../src/cli/main.ts";
-import type { Terminal } from "../src/cli/terminal.ts";
+import { processTerminal, type Terminal } from "../src/cli/terminal.ts";
 import { root, runProgram } from "./support/process.ts";
 import { temporaryFolder, type TemporaryFolder } from "./support/temporary-folder.ts";
 
@@ -25,8 +24,10 @@ interface Run {
 interface Setting {
   readonly input?: string;
   readonly colour?: boolean;
-  /** Called when writing begins; may abort. */
-  readonly onWriting?: (abort: () => void) => void;
+  /** Called when writing begins. */
+  readonly onWriting?: () => void;
+  /** The interruption is seen when it is looked for this often. */
+  readonly interruptAt?: number;
 }
 
 async function kumiko(
@@ -43,9 +44,14 @@ async function kumiko(
     print: (text) => Promise.resolve(void (out += text)),
     complain: (text) => Promise.resolve(void (err += text)),
     interruption() {
-      const controller = new AbortController();
-      setting.onWriting?.(() => controller.abort());
-      return { signal: controller.signal, [Symbol.dispose]() {} };
+      setting.onWriting?.();
+      let looked = 0;
+      const signal = {
+        get aborted() {
+          return ++looked === setting.interruptAt;
+        },
+      };
+      return { signal, [Symbol.dispose]() {} };
     },
   };
   const code = await main(args, terminal);
@@ -368,6 +374,10 @@ describe("kumiko patch", () => {
       expect([name, readFileSync(file, "utf8")]).toEqual([name, after]);
       expect(statSync(file).mode & 0o777).toBe(0o604);
     }
+    folder.write("first", `${bom}a\nb\n`);
+    const first = "--- a/first\n+++ b/first\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n";
+    expect((await kumiko(folder, ["patch", "apply", "-"], { input: first })).code).toBe(0);
+    expect(readFileSync(join(folder.path, "first"), "utf8")).toBe(`${bom}A\nb\n`);
     folder.write("shown", `${bom}a\nb\n`);
     const input = `--- a/shown\n+++ b/shown\n@@ -1,2 +1,2 @@\n-${bom}a\n+a\n b\n`;
     expect((await kumiko(folder, ["patch", "apply", "-"], { input })).code).toBe(0);
@@ -465,30 +475,34 @@ describe("kumiko patch", () => {
     expect(bytes(folder, "sub/x")).toBe("someone else's\n");
   });
 
-  test("an interruption leaves no temporary file and no folder behind", async () => {
-    using folder = temporaryFolder();
-    folder.write("x", "a\nb\nc\n");
-    const input = `--- /dev/null\n+++ b/deep/made\n@@ -0,0 +1 @@\n+made\n${edit("x")}`;
-    const onWriting = (abort: () => void) => {
-      const watch = setInterval(() => {
-        if (!existsSync(join(folder.path, "deep"))) return;
-        clearInterval(watch);
-        abort();
-      }, 0);
-      setTimeout(abort, 0);
-    };
-    const run = await kumiko(folder, ["patch", "apply", "-", "--json"], { input, onWriting });
-    if (run.code === 130) {
-      expect(json(run).error?.facts).toMatchObject({ interrupted: true });
+  test.each([
+    [1, [], ["x"]],
+    [2, [], ["x"]],
+    [3, [], ["x"]],
+    [4, ["deep/made"], ["deep", "deep/made", "x"]],
+  ])(
+    "an interruption at step %i leaves nothing temporary behind",
+    async (interruptAt, written, left) => {
+      using folder = temporaryFolder();
+      folder.write("x", "a\nb\nc\n");
+      const input = `--- /dev/null\n+++ b/deep/made\n@@ -0,0 +1 @@\n+made\n${edit("x")}`;
+      const run = await kumiko(folder, ["patch", "apply", "-", "--json"], { input, interruptAt });
+      expect(run.code).toBe(130);
+      expect(json(run).error?.facts).toMatchObject({ interrupted: true, written });
       expect(bytes(folder, "x")).toBe("a\nb\nc\n");
-      expect(listing(folder)).toEqual(["x"]);
-    } else {
-      expect(listing(folder)).toEqual(["deep", "deep/made", "x"]);
+      expect(listing(folder)).toEqual(left);
+    },
+  );
+
+  test("Ctrl-C aborts while files are written, and ends the process again afterwards", () => {
+    const listening = () => process.listenerCount("SIGINT") + process.listenerCount("SIGTERM");
+    const before = listening();
+    {
+      using interruption = processTerminal().interruption();
+      expect(interruption.signal.aborted).toBe(false);
+      process.emit("SIGINT");
+      expect(interruption.signal.aborted).toBe(true);
     }
-    const early = await kumiko(folder, ["patch", "apply", "-"], {
-      input: edit("x", bytes(folder, "x").split("\n")[1]!, "C"),
-      onWriting: (abort) => abort(),
-    });
-    expect([early.code, listing(folder).includes("x")]).toEqual([130, true]);
+    expect(listening()).toBe(before);
   });
 });

@@ -11,8 +11,8 @@ export interface Terminal {
   interruption(): Interruption;
 }
 
-export interface Interruption extends Disposable {
-  readonly signal: AbortSignal;
+interface Interruption extends Disposable {
+  readonly signal: Pick<AbortSignal, "aborted">;
 }
 
 export function processTerminal(): Terminal {

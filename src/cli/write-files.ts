@@ -16,7 +16,7 @@ interface Staged {
  */
 export async function writeFiles(
   changes: readonly FileChange[],
-  signal: AbortSignal,
+  signal: Pick<AbortSignal, "aborted">,
 ): Promise<void> {
   const staging = new Staging();
   const written: string[] = [];
@@ -115,7 +115,7 @@ async function syncFolder(folder: string): Promise<void> {
   await handle.sync();
 }
 
-function refuseIfInterrupted(signal: AbortSignal): void {
+function refuseIfInterrupted(signal: Pick<AbortSignal, "aborted">): void {
   if (signal.aborted)
     throw new KumikoError("file_unwritable", "Interrupted.", { interrupted: true });
 }

@@ -1,33 +1,25 @@
-import { expect } from "vitest";
-import { KumikoError } from "../../src/base/index.ts";
-import { BlockDocument, type Splice } from "../../src/blocks/index.ts";
+import { BlockDocument, type SavedDocument, type Stamp } from "../../src/blocks/index.ts";
 
-/** A document that was loaded with a text. */
-export function loaded(text: string, peer = "7"): BlockDocument {
-  return BlockDocument.create({
-    peer,
-    baseline: { text, stamp: { actor: "disk", edit: "load", time: 0 } },
-  });
+/** A stamp with a time of its own choosing: tests never ask a clock. */
+export function stamp(actor: string, edit: string, time = 1_700_000_000_000): Stamp {
+  return { actor, edit, time };
 }
 
-let commits = 0;
-
-/** Commits as an Edit of its own. */
-export function edited(document: BlockDocument, splices: readonly Splice[], actor = "ann"): void {
-  commits++;
-  document.commit(splices, { actor, edit: `${actor}-${commits}`, time: commits });
+/** A document that begins with a text nobody can undo. */
+export function documentOf(text: string, peer = "2"): BlockDocument {
+  return BlockDocument.create({ peer, baseline: { text, stamp: stamp("disk", "baseline") } });
 }
 
-/** The error a call is refused with, after checking that the document is as it was. */
-export function refusal(document: BlockDocument, call: () => unknown): KumikoError {
-  const before = [document.version, document.read(), document.save().record];
-  let refused: unknown;
-  try {
-    call();
-  } catch (error) {
-    refused = error;
-  }
-  expect(refused).toBeInstanceOf(KumikoError);
-  expect([document.version, document.read(), document.save().record]).toEqual(before);
-  return refused as KumikoError;
+/** Everything a refused call may not change. */
+export function stateOf(document: BlockDocument): {
+  version: number;
+  text: string;
+  saved: SavedDocument;
+} {
+  return { version: document.version, text: document.read(), saved: document.save() };
+}
+
+/** Loads what was saved, under a peer. */
+export function loaded(saved: SavedDocument, peer = "2"): BlockDocument {
+  return BlockDocument.load(saved, { peer });
 }

@@ -118,9 +118,9 @@ describe("applyHunks", () => {
   });
 
   test("PATCH-12 a removed line is never taken for another", () => {
-    const text = "a\n  b  \nc\n";
+    const blanks = "a\n  b  \nc\n";
     for (const removed of ["B", " b", "  b   ", "  b  x", ""]) {
-      expect(refusal(text, `@@ -1,3 +1,3 @@\n a\n-${removed}\n+new\n c\n`).code).toBe(
+      expect(refusal(blanks, `@@ -1,3 +1,3 @@\n a\n-${removed}\n+new\n c\n`).code).toBe(
         "patch_rejected",
       );
     }
