@@ -54,7 +54,11 @@ describe.each(readdirSync(folder))("old bytes: %s", (file) => {
     check(document);
     using other = BlockDocument.load({ record: bytes(corpus.record) }, { peer: "8" });
     other.commit([{ at: 0, remove: 0, insert: "more " }], { actor: "ben", edit: "b", time: 3000 });
-    document.import(other.exportSince(document.versionVector()), { actor: "ben", edit: "m", time: 3001 });
+    document.import(other.exportSince(document.versionVector()), {
+      actor: "ben",
+      edit: "m",
+      time: 3001,
+    });
     expect(document.read()).toBe(other.read());
   });
 

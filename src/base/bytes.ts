@@ -1,7 +1,8 @@
 import { KumikoError } from "./errors.ts";
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder("utf-8", { fatal: true });
+// Without ignoreBOM a text that begins with a BOM would come back without it.
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Writes numbers and texts into as few bytes as they need. */
 export class ByteWriter {

@@ -53,10 +53,15 @@ export class Activity {
   }
 }
 
-/** Whether an Edit consists of text: flips and births cannot be undone as such. */
+/** Whether an Edit has text: what is only structure, a flip, a birth or the baseline cannot be undone here. */
 export function isContentEdit(record: SpliceRecord, edit: number): boolean {
-  const special = record.specials.get(record.editSpan(edit)[0]);
-  return special === undefined || special.kind === "import";
+  const [first, last] = record.editSpan(edit);
+  for (let version = first; version <= last; version++) {
+    if (record.editOf(version) !== edit) continue;
+    const kind = record.specials.get(version)?.kind;
+    if (kind === undefined || kind === "import") return true;
+  }
+  return false;
 }
 
 /** The caller's newest active Edit, by its last commit. */

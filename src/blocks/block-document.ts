@@ -23,11 +23,17 @@ import { encodeRecord } from "./record-codec.ts";
 import { splicesBack } from "./rollback.ts";
 import { indexVersion, RunIndex } from "./run-index.ts";
 import type { IndexState } from "./run-pieces.ts";
-import { loadState, type SavedDocument } from "./saved-document.ts";
+import {
+  beginsEdit,
+  changeOf,
+  loadState,
+  type RecordedCommit,
+  type SavedDocument,
+} from "./saved-document.ts";
 import { SpliceRecord } from "./splice-record.ts";
 import { checkEditGoesOn, checkEditIsNew, checkStamp } from "./stamp-check.ts";
 import type { Author, EditTarget } from "./translation.ts";
-import type { Special, Splice, Stamp } from "./types.ts";
+import type { RecordedChange, Special, Splice, Stamp } from "./types.ts";
 
 export interface Committed {
   readonly version: number;
@@ -90,8 +96,12 @@ export class BlockDocument implements EditTarget, Disposable {
     return document;
   }
 
-  static load(saved: SavedDocument, options: { peer: string }): BlockDocument {
-    const document = new BlockDocument(loadState(saved), options.peer);
+  /** From rest, with the commits made since it was saved. */
+  static load(
+    saved: SavedDocument,
+    options: { peer: string; commits?: readonly RecordedCommit[] },
+  ): BlockDocument {
+    const document = new BlockDocument(loadState(saved, options.commits ?? []), options.peer);
     document.#snapshot = saved.snapshot;
     return document;
   }
@@ -215,6 +225,20 @@ export class BlockDocument implements EditTarget, Disposable {
     return { version, splices };
   }
 
+  /** Counts a change of the block that is not one of its text. */
+  touch(stamp: Stamp): Committed {
+    this.#checkUsable();
+    checkStamp(stamp);
+    checkEditGoesOn(this.#state.record, this.#state.activity, stamp);
+    return this.#record([], stamp, { kind: "structure" });
+  }
+
+  /** What a version did, for a journal; `load` takes it back. */
+  change(version: number): RecordedChange {
+    this.#checkVersion(version, 1);
+    return changeOf(this.#state.record, version);
+  }
+
   /** The splices that make the text what it was; commit them as an Edit. */
   translateRollback(version: number): Splice[] {
     this.#checkVersion(version);
@@ -306,7 +330,7 @@ export class BlockDocument implements EditTarget, Disposable {
     this.#enterPeer();
     record.append(splices, stamp, special);
     indexVersion(index, record, record.version);
-    if (begins) activity.editBegun(stamp.actor);
+    if (begins && beginsEdit(special)) activity.editBegun(stamp.actor);
     return { version: record.version, splices };
   }
 

@@ -61,7 +61,19 @@ function editedLines({ lines, finalNewline }: Lines, operations: readonly EditOp
   return { lines: result, finalNewline };
 }
 
-const lineText = fc.constantFrom("", "a", "b", "ab", "a b", "  a", "é😀", "😁", "\r", "}", "\uFEFF");
+const lineText = fc.constantFrom(
+  "",
+  "a",
+  "b",
+  "ab",
+  "a b",
+  "  a",
+  "é😀",
+  "😁",
+  "\r",
+  "}",
+  "\uFEFF",
+);
 const textOfLines = fc.oneof(
   fc
     .tuple(fc.array(lineText, { maxLength: 7 }), fc.boolean())
@@ -125,21 +137,17 @@ function apply(text: string, splices: readonly Splice[]): string {
 describe("line edits", () => {
   test("EDIT-2, EDIT-3, EDIT-4, EDIT-5: equal edits of an array of lines", () => {
     fc.assert(
-      fc.property(
-        textOfLines,
-        fc.array(wish, { minLength: 1, maxLength: 5 }),
-        (text, wishes) => {
-          const operations: EditOperation[] = [];
-          for (const each of wishes) {
-            const operation = fitting(text, each);
-            if (!operations.some((other) => clash(other, operation))) operations.push(operation);
-          }
-          const document = documentOf(text);
-          document.commit(translateEdit(document, operations, 1), stamp("claude", "e1"));
-          expect(document.read()).toBe(toText(editedLines(toLines(text), operations)));
-          expect(document.read(1)).toBe(text);
-        },
-      ),
+      fc.property(textOfLines, fc.array(wish, { minLength: 1, maxLength: 5 }), (text, wishes) => {
+        const operations: EditOperation[] = [];
+        for (const each of wishes) {
+          const operation = fitting(text, each);
+          if (!operations.some((other) => clash(other, operation))) operations.push(operation);
+        }
+        const document = documentOf(text);
+        document.commit(translateEdit(document, operations, 1), stamp("claude", "e1"));
+        expect(document.read()).toBe(toText(editedLines(toLines(text), operations)));
+        expect(document.read(1)).toBe(text);
+      }),
       fcOptions(6000),
     );
   });
@@ -221,7 +229,11 @@ describe("line edits", () => {
         const before = stateOf(document);
         for (const base of [1, undefined]) {
           const { code, facts } = refusal(() =>
-            translateEdit(document, [{ ...operation, expected_text: wrong } as EditOperation], base),
+            translateEdit(
+              document,
+              [{ ...operation, expected_text: wrong } as EditOperation],
+              base,
+            ),
           );
           expect(code).toBe("conflict");
           expect(facts).toMatchObject({
@@ -241,10 +253,17 @@ describe("line edits", () => {
 
   test("EDIT-6, BASE-8: expected_text stands in for a base, for every operation or not at all", () => {
     const document = documentOf("a\nb\n");
-    const expecting: EditOperation = { op: "delete", start_line: 0, end_line: 1, expected_text: "a" };
+    const expecting: EditOperation = {
+      op: "delete",
+      start_line: 0,
+      end_line: 1,
+      expected_text: "a",
+    };
     const silent: EditOperation = { op: "delete", start_line: 1, end_line: 2 };
     const insert: EditOperation = { op: "insert", line: 1, content: "x" };
-    expect(translateEdit(document, [expecting], undefined)).toEqual([{ at: 0, remove: 2, insert: "" }]);
+    expect(translateEdit(document, [expecting], undefined)).toEqual([
+      { at: 0, remove: 2, insert: "" },
+    ]);
     for (const operations of [[silent], [insert], [expecting, silent], [expecting, insert]]) {
       const { code, facts } = refusal(() => translateEdit(document, operations, undefined));
       expect({ code, facts }).toEqual({ code: "base_required", facts: { version: 1 } });

@@ -2,7 +2,7 @@ import type { SpliceRecord } from "./splice-record.ts";
 
 export interface HistoryEntry {
   readonly version: number;
-  readonly kind: "text" | "baseline" | "birth" | "import" | "undo" | "redo";
+  readonly kind: "text" | "structure" | "baseline" | "birth" | "import" | "undo" | "redo";
   readonly actor: string;
   readonly edit: string;
   readonly time: number;

@@ -3,7 +3,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { anyText } from "../../test/support/arbitrary-text.ts";
 import { fcOptions, scaled, seed } from "../../test/support/counts.ts";
 import { loaded, stamp } from "../../test/support/documents.ts";
-import { actors, anyStep, editStep, History, historyOf } from "../../test/support/random-history.ts";
+import {
+  actors,
+  anyStep,
+  editStep,
+  History,
+  historyOf,
+} from "../../test/support/random-history.ts";
 import { refusal } from "../../test/support/refusal.ts";
 import { UnitOracle } from "../../test/support/unit-oracle.ts";
 import { BlockDocument } from "./block-document.ts";
@@ -27,10 +33,7 @@ function historyWithBaseline(text: string): History {
   const first = stamp("disk", "baseline");
   const oracle = new UnitOracle();
   oracle.commitFixed(text === "" ? [] : [{ at: 0, remove: 0, insert: text }], first);
-  return new History(
-    BlockDocument.create({ peer: "2", baseline: { text, stamp: first } }),
-    oracle,
-  );
+  return new History(BlockDocument.create({ peer: "2", baseline: { text, stamp: first } }), oracle);
 }
 
 function apply(text: string, splices: readonly Splice[]): string {
@@ -146,7 +149,10 @@ describe("against an oracle that keeps every unit", () => {
     const flip = anyStep.filter((step) => step.kind === "undo" || step.kind === "redo");
     fc.assert(
       fc.property(
-        historyOf(40, burst.map((step) => ({ ...step, byKey: true }))),
+        historyOf(
+          40,
+          burst.map((step) => ({ ...step, byKey: true })),
+        ),
         historyOf(8, flip),
         historyOf(10, burst),
         (typed, flips, more) => {
@@ -258,7 +264,10 @@ describe("undo and redo", () => {
   test("UNDO-5: the choice of undo and redo without an id", () => {
     const document = BlockDocument.create({ peer: "2" });
     const type = (actor: string, edit: string): void => {
-      document.commit([{ at: document.current.length, remove: 0, insert: edit }], stamp(actor, edit));
+      document.commit(
+        [{ at: document.current.length, remove: 0, insert: edit }],
+        stamp(actor, edit),
+      );
     };
     const undo = (actor: string, edit: string): string => {
       const plan = document.planUndo({ actor });
@@ -284,7 +293,10 @@ describe("undo and redo", () => {
     type("amy", "A3");
     expect(nothing("amy")).toBe("nothing_to_undo");
     // Naming it, anybody may.
-    expect(document.planRedo({ actor: "bob", edit: "A2" })).toMatchObject({ edit: "A2", active: true });
+    expect(document.planRedo({ actor: "bob", edit: "A2" })).toMatchObject({
+      edit: "A2",
+      active: true,
+    });
     expect(document.read()).toBe("B1B1B2A3");
   });
 
@@ -304,13 +316,21 @@ describe("undo and redo", () => {
     document.commit([{ at: 1, remove: 0, insert: "b" }], stamp("amy", "A2"));
     document.flip(document.planUndo({ actor: "amy" }), stamp("amy", "u1"));
     expect(document.planUndo({ actor: "amy" }).edit).toBe("A1");
-    expect(document.planUndo({ actor: "bob", edit: "u1" })).toMatchObject({ edit: "A2", active: true });
+    expect(document.planUndo({ actor: "bob", edit: "u1" })).toMatchObject({
+      edit: "A2",
+      active: true,
+    });
     document.flip(document.planUndo({ actor: "bob", edit: "u1" }), stamp("bob", "u2"));
     expect(document.read()).toBe("ab");
     expect(document.entry(4)).toMatchObject({ kind: "redo", actor: "bob", edit: "u2" });
     expect(refusal(() => document.planUndo({ actor: "bob" })).code).toBe("nothing_to_undo");
-    expect(document.planUndo({ actor: "bob", edit: "u2" })).toMatchObject({ edit: "A2", active: false });
-    expect(refusal(() => document.planRedo({ actor: "bob", edit: "u2" })).code).toBe("nothing_to_undo");
+    expect(document.planUndo({ actor: "bob", edit: "u2" })).toMatchObject({
+      edit: "A2",
+      active: false,
+    });
+    expect(refusal(() => document.planRedo({ actor: "bob", edit: "u2" })).code).toBe(
+      "nothing_to_undo",
+    );
   });
 
   test("UNDO-7: an undone Edit takes no more text; the baseline and unknown Edits are not undone", () => {
@@ -400,7 +420,7 @@ describe("versions", () => {
       document.commit([{ at: 0, remove: 0, insert: "a" }], stamp("amy", `A${i}`));
     }
     const pages: number[][] = [];
-    for (let before: number | undefined = 11; before !== undefined; ) {
+    for (let before: number | undefined = 11; before !== undefined;) {
       const page = document.history({ before, limit: 4 });
       pages.push(page.entries.map(({ version }) => version));
       before = page.before;
@@ -411,7 +431,10 @@ describe("versions", () => {
       [2, 1],
     ]);
     expect(document.history().entries.length).toBe(10);
-    expect(BlockDocument.create({ peer: "2" }).history()).toEqual({ entries: [], before: undefined });
+    expect(BlockDocument.create({ peer: "2" }).history()).toEqual({
+      entries: [],
+      before: undefined,
+    });
   });
 
   test("VERSION-5: a rollback changes nothing that is the same in both versions", () => {
@@ -439,7 +462,11 @@ describe("versions", () => {
     for (const text of ["", "a\nb", "\uFEFFa"]) {
       const { document } = historyWithBaseline(text);
       expect([document.version, document.read(1), document.read(0)]).toEqual([1, text, ""]);
-      expect(document.entry(1)).toMatchObject({ kind: "baseline", edit: "baseline", actor: "disk" });
+      expect(document.entry(1)).toMatchObject({
+        kind: "baseline",
+        edit: "baseline",
+        actor: "disk",
+      });
       expect(refusal(() => document.planUndo({ actor: "disk" })).code).toBe("nothing_to_undo");
       expect(loaded(document.save()).read()).toBe(text);
     }

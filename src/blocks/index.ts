@@ -7,6 +7,6 @@ export type { HistoryEntry, HistoryPage } from "./history.ts";
 export * from "./patch/index.ts";
 export { translatePatch, type TranslatedPatch } from "./patch-text.ts";
 export { type ReplaceRequest, translateReplace } from "./replace-text.ts";
-export type { SavedDocument } from "./saved-document.ts";
+export type { RecordedCommit, SavedDocument } from "./saved-document.ts";
 export { type SpliceRequest, translateAppend, translateSplice } from "./splice-text.ts";
-export type { Splice, Stamp } from "./types.ts";
+export type { RecordedChange, Splice, Stamp } from "./types.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fcOptions } from "../../test/support/counts.ts";
-import { edited, loaded, refusal } from "../../test/support/documents.ts";
+import { edited, loaded, refusal } from "../../test/support/edited-documents.ts";
 import { nastyText } from "../../test/support/nasty-text.ts";
 import { unifiedDiff } from "./diff/unified-diff.ts";
 import { parsePatch } from "./patch/parse.ts";

@@ -88,7 +88,7 @@ export function decodeRecord(bytes: Uint8Array): SpliceRecord {
   return record;
 }
 
-const kinds = ["baseline", "birth", "import", "flip"] as const;
+const kinds = ["baseline", "birth", "import", "flip", "structure"] as const;
 
 function writeSpecial(writer: ByteWriter, special: Special): void {
   writer.byte(kinds.indexOf(special.kind));
@@ -112,6 +112,7 @@ function readSpecial(reader: ByteReader): Special {
   const kind = kinds[reader.byte()];
   switch (kind) {
     case "baseline":
+    case "structure":
       return { kind };
     case "birth":
       return { kind, hash: reader.text() };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { edited, loaded, refusal } from "../../test/support/documents.ts";
+import { edited, loaded, refusal } from "../../test/support/edited-documents.ts";
 import { translateReplace } from "./replace-text.ts";
 
 describe("translateReplace", () => {

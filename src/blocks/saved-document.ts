@@ -6,7 +6,7 @@ import { decodeRecord } from "./record-codec.ts";
 import { indexVersion, RunIndex } from "./run-index.ts";
 import type { IndexState } from "./run-pieces.ts";
 import type { SpliceRecord } from "./splice-record.ts";
-import type { Splice } from "./types.ts";
+import type { RecordedChange, Special, Splice, Stamp } from "./types.ts";
 
 /** A document at rest. Only the record is needed; the rest makes loading faster. */
 export interface SavedDocument {
@@ -15,20 +15,69 @@ export interface SavedDocument {
   readonly snapshot?: { readonly version: number; readonly bytes: Uint8Array } | undefined;
 }
 
-export function loadState(saved: SavedDocument): IndexState {
+/** One commit of the journal: what it did and who did it. */
+export interface RecordedCommit {
+  readonly change: RecordedChange;
+  readonly stamp: Stamp;
+}
+
+/** A document at rest, brought up to date with the commits made since. */
+export function loadState(saved: SavedDocument, commits: readonly RecordedCommit[]): IndexState {
   const record = decodeRecord(saved.record);
-  if (saved.index === undefined) return rebuild(record);
-  const index = decodeIndex(saved.index, record);
-  const activity = new Activity();
-  for (let version = 1; version <= record.version; version++)
-    followActivity(record, activity, version);
-  return { record, index, activity };
+  const stored = saved.index === undefined ? 0 : record.version;
+  const index = saved.index === undefined ? new RunIndex() : decodeIndex(saved.index, record);
+  const state: IndexState = { record, index, activity: new Activity() };
+  for (let version = 1; version <= stored; version++) {
+    followActivity(record, state.activity, version);
+  }
+  for (const { change, stamp } of commits)
+    record.append(splicesOf(change), stamp, specialOf(record, change));
+  rebuild(state, stored + 1);
+  return state;
+}
+
+function splicesOf(change: RecordedChange): readonly Splice[] {
+  return change.kind === "birth" || change.kind === "structure" ? [] : change.splices;
+}
+
+function specialOf(record: SpliceRecord, change: RecordedChange): Special | undefined {
+  if (change.kind === "text") return undefined;
+  if (change.kind !== "flip") return change;
+  const target = record.editIndex(change.edit);
+  if (target === undefined)
+    throw damaged(`a flip names the Edit ${change.edit}, which is not recorded`);
+  return { ...change, target };
+}
+
+/** What a version did, as `loadState` takes it back. */
+export function changeOf(record: SpliceRecord, version: number): RecordedChange {
+  const special = record.specials.get(version);
+  const splices = record.splicesOf(version);
+  switch (special?.kind) {
+    case undefined:
+      return { kind: "text", splices };
+    case "baseline":
+      return { kind: "baseline", splices };
+    case "flip":
+      return {
+        kind: "flip",
+        edit: record.editIds[special.target]!,
+        active: special.active,
+        splices,
+      };
+    case "import":
+      if (special.update === undefined)
+        throw damaged(`the update of version ${version} is missing`);
+      return { kind: "import", splices, update: special.update };
+    default:
+      return special;
+  }
 }
 
 /** The index and the activity as functions of the record, version by version. */
-function rebuild(record: SpliceRecord): IndexState {
-  const state: IndexState = { record, index: new RunIndex(), activity: new Activity() };
-  for (let version = 1; version <= record.version; version++) {
+function rebuild(state: IndexState, from: number): void {
+  const { record } = state;
+  for (let version = from; version <= record.version; version++) {
     const special = record.specials.get(version);
     if (special?.kind === "flip") {
       const { splices } = flipEdit(state, special.target, special.active, version);
@@ -41,7 +90,6 @@ function rebuild(record: SpliceRecord): IndexState {
     }
     followActivity(record, state.activity, version);
   }
-  return state;
 }
 
 function followActivity(record: SpliceRecord, activity: Activity, version: number): void {
@@ -49,9 +97,14 @@ function followActivity(record: SpliceRecord, activity: Activity, version: numbe
   const edit = record.editOf(version);
   if (special?.kind === "flip") {
     activity.flip(special.target, special.active, record.stampOf(version).actor, version);
-  } else if (special?.kind !== "birth" && record.editSpan(edit)[0] === version) {
+  } else if (record.editSpan(edit)[0] === version && beginsEdit(special)) {
     activity.editBegun(record.editActors[edit]!);
   }
+}
+
+/** Births and changes of structure are no Edits of text: they end nobody's redo list. */
+export function beginsEdit(special: Special | undefined): boolean {
+  return special?.kind !== "birth" && special?.kind !== "structure";
 }
 
 function checkFits({ record, index }: IndexState, version: number): void {

@@ -1,5 +1,5 @@
 import { KumikoError } from "../base/index.ts";
-import { type Activity, isContentEdit } from "./activity.ts";
+import type { Activity } from "./activity.ts";
 import type { SpliceRecord } from "./splice-record.ts";
 import type { Stamp } from "./types.ts";
 
@@ -26,7 +26,9 @@ export function checkEditGoesOn(record: SpliceRecord, activity: Activity, stamp:
   const edit = record.editIndex(stamp.edit);
   if (edit === undefined) return;
   const owner = record.editActors[edit]!;
-  if (owner !== stamp.actor || !isContentEdit(record, edit)) throw editIdTaken(stamp.edit, owner);
+  const kind = record.specials.get(record.editSpan(edit)[0])?.kind;
+  const goesOn = kind === undefined || kind === "import" || kind === "structure";
+  if (owner !== stamp.actor || !goesOn) throw editIdTaken(stamp.edit, owner);
   if (!activity.isActive(edit)) {
     throw new KumikoError(
       "edit_undone",

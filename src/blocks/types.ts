@@ -22,11 +22,27 @@ export interface Stamp {
 export type Special =
   | { readonly kind: "baseline" }
   | { readonly kind: "birth"; readonly hash: string }
+  /** Something of the block other than its text. */
+  | { readonly kind: "structure" }
   /** `update` is undefined once a snapshot covers it. */
   | { readonly kind: "import"; readonly update: Uint8Array | undefined }
   | {
       readonly kind: "flip";
       readonly target: number;
+      readonly active: boolean;
+      readonly splices: readonly Splice[];
+    };
+
+/** What one version did, as a journal keeps it: enough to do it again without anything else. */
+export type RecordedChange =
+  | { readonly kind: "text" | "baseline"; readonly splices: readonly Splice[] }
+  | { readonly kind: "structure" }
+  | { readonly kind: "birth"; readonly hash: string }
+  | { readonly kind: "import"; readonly splices: readonly Splice[]; readonly update: Uint8Array }
+  | {
+      readonly kind: "flip";
+      /** The Edit that is switched off or on. */
+      readonly edit: string;
       readonly active: boolean;
       readonly splices: readonly Splice[];
     };

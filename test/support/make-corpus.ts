@@ -26,19 +26,30 @@ for (const [index, key] of [..."typed"].entries()) {
   });
 }
 for (let at = 7; at > 4; at--) {
-  document.commit([{ at, remove: 1, insert: "" }], { actor: "ann", edit: "typing-1", time: 1700 - at });
+  document.commit([{ at, remove: 1, insert: "" }], {
+    actor: "ann",
+    edit: "typing-1",
+    time: 1700 - at,
+  });
 }
-document.commit(translateEdit(document, [{ op: "replace", start_line: 1, end_line: 2, content: "TWO" }], 1), {
-  actor: "claude",
-  edit: "call-41",
-  time: 2000,
-  call: "toolu_1",
-  message: "shout",
-  model: "model-x",
-  turn: "turn-3",
-});
+document.commit(
+  translateEdit(document, [{ op: "replace", start_line: 1, end_line: 2, content: "TWO" }], 1),
+  {
+    actor: "claude",
+    edit: "call-41",
+    time: 2000,
+    call: "toolu_1",
+    message: "shout",
+    model: "model-x",
+    turn: "turn-3",
+  },
+);
 document.flip(document.planUndo({ actor: "claude" }), { actor: "ann", edit: "undo-1", time: 2100 });
-replica.commit([{ at: 0, remove: 3, insert: "ONE ✓" }], { actor: "ben", edit: "offline", time: 2200 });
+replica.commit([{ at: 0, remove: 3, insert: "ONE ✓" }], {
+  actor: "ben",
+  edit: "offline",
+  time: 2200,
+});
 const first = replica.versionVector();
 const early = replica.exportSince();
 replica.commit([{ at: 5, remove: 0, insert: "!" }], { actor: "ben", edit: "offline", time: 2300 });
@@ -46,11 +57,17 @@ document.import(replica.exportSince(first), { actor: "ben", edit: "merge-1", tim
 const waiting = document.save();
 document.import(early, { actor: "ben", edit: "merge-1", time: 2500 });
 document.flip(document.planRedo({ actor: "ann" }), { actor: "ann", edit: "redo-1", time: 2600 });
-document.commit([{ at: 0, remove: 0, insert: "§" }, { at: 3, remove: 1, insert: "" }], {
-  actor: "claude",
-  edit: "call-42",
-  time: 2700,
-});
+document.commit(
+  [
+    { at: 0, remove: 0, insert: "§" },
+    { at: 3, remove: 1, insert: "" },
+  ],
+  {
+    actor: "claude",
+    edit: "call-42",
+    time: 2700,
+  },
+);
 const update = document.exportSince();
 const saved = document.save({ snapshot: true });
 const content = {

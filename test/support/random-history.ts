@@ -1,7 +1,13 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { BlockDocument, Splice, Stamp } from "../../src/blocks/index.ts";
-import { anyText, boundaryBefore, boundaryBehind, fittingSplice, someText } from "./arbitrary-text.ts";
+import {
+  anyText,
+  boundaryBefore,
+  boundaryBehind,
+  fittingSplice,
+  someText,
+} from "./arbitrary-text.ts";
 import { UnitOracle } from "./unit-oracle.ts";
 
 /**
@@ -125,8 +131,7 @@ export class History {
   /** Undoes or redoes, or proves that there is nothing to. Says whether it did. */
   flip(what: "undo" | "redo", by: string, named?: string): boolean {
     const request = { actor: by, edit: named };
-    const wanted =
-      what === "undo" ? this.oracle.undoOf(by, named) : this.oracle.redoOf(by, named);
+    const wanted = what === "undo" ? this.oracle.undoOf(by, named) : this.oracle.redoOf(by, named);
     const plan = (): ReturnType<BlockDocument["planUndo"]> =>
       what === "undo" ? this.document.planUndo(request) : this.document.planRedo(request);
     if (wanted === undefined) {
@@ -218,6 +223,11 @@ export class History {
     const text = this.document.read();
     const cursor =
       wish === "own" ? (this.#cursors.get(by) ?? 0) : wish === "last" ? this.#last : wish;
-    return boundaryBefore(text, wish === "own" || wish === "last" ? Math.min(cursor, text.length) : cursor % (text.length + 1));
+    return boundaryBefore(
+      text,
+      wish === "own" || wish === "last"
+        ? Math.min(cursor, text.length)
+        : cursor % (text.length + 1),
+    );
   }
 }

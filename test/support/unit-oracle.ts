@@ -52,6 +52,17 @@ export class UnitOracle {
     return textOf(this.visible(version));
   }
 
+  /** Every unit there ever was, in order. */
+  get units(): readonly OracleUnit[] {
+    return this.#units;
+  }
+
+  /** The units that a version showed or hid. */
+  toggled(version: number): Set<OracleUnit> {
+    const [before, behind] = [new Set(this.visible(version - 1)), new Set(this.visible(version))];
+    return before.symmetricDifference(behind);
+  }
+
   /** The splices a version made. */
   splices(version: number): readonly Splice[] {
     return this.#splices[version]!;
@@ -138,9 +149,7 @@ export class UnitOracle {
   /** The text if only these Edits had ever been made (and the fixed ones). */
   textOfOnly(edits: ReadonlySet<string>): string {
     const counts = (id: string): boolean => this.#edits.get(id)!.fixed || edits.has(id);
-    return textOf(
-      this.#units.filter((unit) => counts(unit.edit) && !unit.deletedBy.some(counts)),
-    );
+    return textOf(this.#units.filter((unit) => counts(unit.edit) && !unit.deletedBy.some(counts)));
   }
 
   #named(id: string, what: "undo" | "redo"): Flip {

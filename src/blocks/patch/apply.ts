@@ -99,7 +99,7 @@ class Application {
       old.texts.length === 0 ? this.#insertionPlace(failing) : this.#matchingPlace(failing);
     const ending = this.#ending ?? localEnding(this.#text.lines, old.texts, place.start);
     if (hunk.newNoNewline !== hunk.oldNoNewline) this.#finalNewline = hunk.oldNoNewline;
-    this.#record(hunk, place.start, ending);
+    this.#record(hunk, place.start, place.start + old.texts.length, ending);
     if (stated !== null) this.#drift = place.start - stated;
     this.#reports.push(this.#report(number, old, stated, place, ending));
   }
@@ -124,7 +124,10 @@ class Application {
   }
 
   /** Only lines that really change are recorded: what a hunk removes and adds again stays untouched. */
-  #record(hunk: Hunk, start: number, ending: "\r" | "" | null): void {
+  #record(hunk: Hunk, start: number, end: number, ending: "\r" | "" | null): void {
+    // Where lines end in `\r\n`, a last line without newline has no `\r` either.
+    const endsUnended = end === this.#text.lines.length && !this.#finalNewline;
+    const lastNew = hunk.lines.findLastIndex(({ kind }) => kind !== "removed");
     let line = start;
     let at = 0;
     while (at < hunk.lines.length) {
@@ -139,7 +142,7 @@ class Application {
         const { kind, text } = hunk.lines[at]!;
         if (kind === "removed") line++;
         else if (ending === null) added.push(text);
-        else added.push(withEnding(text, this.#isUnendedLast(line, at, hunk) ? "" : ending));
+        else added.push(withEnding(text, at === lastNew && endsUnended ? "" : ending));
       }
       this.#recordChange(startLine, line, added);
       this.#from = line;
@@ -169,12 +172,6 @@ class Application {
       lines: lines.slice(start, lines.length - end),
     };
     if (change.startLine < change.endLine || change.lines.length > 0) this.#changes.push(change);
-  }
-
-  /** Where lines end in `\r\n`, a last line without newline has no `\r` either. */
-  #isUnendedLast(line: number, at: number, hunk: Hunk): boolean {
-    const lastOfText = line === this.#text.lines.length && !this.#finalNewline;
-    return lastOfText && !hunk.lines.slice(at + 1).some(({ kind }) => kind !== "removed");
   }
 
   /** The last line of a CRLF text had no newline and gets one: it needs its `\r` too. */

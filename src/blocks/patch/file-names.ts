@@ -14,15 +14,18 @@ export function readNamedSide(text: string): NamedSide {
     return { name, epoch: isEpoch(rest.trim()) };
   }
   const tab = text.indexOf("\t");
-  const undated = (tab < 0 ? text : text.slice(0, tab)).replace(
-    /\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*$/,
-    "",
-  );
+  const undated = withoutDate(tab < 0 ? text : text.slice(0, tab));
   const name = tab < 0 ? undated.trimEnd() : undated;
   return {
     name: name === "/dev/null" ? null : name,
     epoch: tab >= 0 && isEpoch(text.slice(tab + 1).trim()),
   };
+}
+
+/** Some tools and models put a space before the date. */
+function withoutDate(text: string): string {
+  const date = text.search(/\s\d{4}-\d\d-\d\d[ T]\d\d:\d\d/);
+  return date < 0 ? text : text.slice(0, date).trimEnd();
 }
 
 function isEpoch(date: string): boolean {

@@ -9,7 +9,6 @@ export interface HunkHeader {
 
 const numbered = /^@@\s*-(\d+)(?:,(\d+))?\s+\+(\d+)(?:,(\d+))?\s*(?:@@(.*))?$/;
 const oldOnly = /^@@\s*-(\d+)(?:,(\d+))?\s*@@(.*)$/;
-const bare = /^@@\s*(.*?)\s*(?:@@\s*(.*))?$/;
 
 /** Counts are believed only where both are printed and not both 0, as in a placeholder. */
 export function readHunkHeader(line: string): HunkHeader {
@@ -31,8 +30,8 @@ export function readHunkHeader(line: string): HunkHeader {
   if (old !== null) {
     return { ...headless, header: line, oldStart: Number(old[1]), hint: old[3]!.trim() };
   }
-  const hint = bare.exec(line);
-  return { ...headless, header: line, hint: (hint?.[2] || hint?.[1] || "").trim() };
+  const [between, behind] = line.slice(2).split("@@", 2);
+  return { ...headless, header: line, hint: behind?.trim() || between!.trim() };
 }
 
 /** A hunk that starts without any `@@` line. */

@@ -2,7 +2,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fcOptions } from "../../../test/support/counts.ts";
 import { KumikoError } from "../../base/index.ts";
+import { applyPatchToText } from "./apply-file.ts";
 import { parsePatch } from "./parse.ts";
+import { reverseFilePatch } from "./reverse.ts";
 import type { FilePatch } from "./types.ts";
 
 function only(text: string, strip?: number): FilePatch {
@@ -205,6 +207,18 @@ describe("parsePatch", () => {
         expect.stringMatching(sentence),
       ]);
     }
+  });
+
+  test("PATCH-9 hostile lines cost no more than their length", () => {
+    const long = " ".repeat(1_000_000);
+    const hostile = `--- a/x${long}x\n+++ b/x${long}2026-01-0x\n@@ ${long}x${long}\n-a${long}\n+b\n`;
+    expect(only(hostile).hunks).toHaveLength(1);
+    const blanks = `@@\n-a\n${"\n".repeat(200_000)}+b\n`.repeat(2);
+    expect(only(blanks).hunks).toHaveLength(2);
+    const lines = `@@ -0,0 +1,300000 @@\n${"+x\n".repeat(300_000)}`;
+    const file = only(lines);
+    expect(applyPatchToText("", file).text).toHaveLength(600_000);
+    expect(applyPatchToText("x\n".repeat(300_000), reverseFilePatch(file)).text).toBe("");
   });
 
   test("PATCH-9 no input throws anything but a KumikoError", () => {

@@ -41,7 +41,7 @@ function removedFirst(lines: readonly HunkLine[]): HunkLine[] {
       continue;
     }
     if (line.kind === "context") {
-      ordered.push(...added);
+      for (const waiting of added) ordered.push(waiting);
       added = [];
     }
     ordered.push(line);

@@ -1,0 +1,170 @@
+/**
+ * What the kernel needs from outside. This file is a door of the room: stores import it and nothing
+ * else of the kernel.
+ */
+
+/** Everything that is recorded with one change of one block. */
+export interface NewCommit {
+  /** `main~claude~42`. */
+  readonly block: string;
+  /** How many commits had touched the block before: it makes this the next one, or the batch has moved. */
+  readonly expectedVersion: number;
+  readonly edit: string;
+  readonly actor: string;
+  readonly time: number;
+  readonly call?: string | undefined;
+  readonly message?: string | undefined;
+  readonly model?: string | undefined;
+  readonly turn?: string | undefined;
+  /** What changed, in the kernel's own encoding; the store keeps it and never looks inside. */
+  readonly body: Uint8Array;
+}
+
+export interface StoredCommit extends Omit<NewCommit, "expectedVersion"> {
+  /** Kernel-wide, without gaps, in the order of commitment. */
+  readonly position: number;
+  readonly version: number;
+}
+
+/** What a block is now, apart from its text. One per block; a commit that changes it carries the new one. */
+export interface BlockRow {
+  readonly block: string;
+  readonly context: string;
+  readonly parent: string | null;
+  /** Sorts siblings; unique among the children of one parent. */
+  readonly order: string;
+  readonly kind: string;
+  readonly role: string;
+  readonly status: string;
+  /** Everything else, as JSON. */
+  readonly attributes: string;
+  readonly version: number;
+  /** The position of the commit that made it so. */
+  readonly position: number;
+}
+
+export type NewBlockRow = Omit<BlockRow, "version" | "position">;
+
+/** An answered call, so that a retry gets the same answer and changes nothing. */
+export interface CallRow {
+  readonly actor: string;
+  readonly call: string;
+  /** Hash of tool and arguments: the same id with others is an error. */
+  readonly fingerprint: string;
+  readonly answer: string;
+}
+
+/** Commits that land together or not at all. */
+export interface Batch {
+  readonly commits: readonly NewCommit[];
+  /** New state of blocks that these commits touch. A block without one keeps its row. */
+  readonly rows: readonly NewBlockRow[];
+  readonly calls: readonly CallRow[];
+  /** Written only while this lease is held; otherwise the batch is refused as `fenced`. */
+  readonly fence?: { readonly lease: string; readonly token: number } | undefined;
+}
+
+export type BatchOutcome =
+  /** Fsynced. One position per commit, in their order. */
+  | { readonly kind: "committed"; readonly positions: readonly number[] }
+  /** Another writer was first: nothing was written. The commits the caller has not seen, per block. */
+  | { readonly kind: "moved"; readonly missing: readonly StoredCommit[] }
+  /** A call id was used before with other arguments, or by a batch the caller did not see. */
+  | { readonly kind: "answered"; readonly call: CallRow }
+  | { readonly kind: "fenced" };
+
+export interface Keyframe {
+  readonly version: number;
+  readonly text: string;
+}
+
+/** A block's whole document at a version, so that loading need not replay what it covers. */
+export interface SnapshotRow {
+  readonly version: number;
+  readonly bytes: Uint8Array;
+}
+
+export interface Lease {
+  readonly name: string;
+  readonly holder: string;
+  /** Grows with every new holder, for ever: what an earlier holder writes late is recognised. */
+  readonly token: number;
+  readonly expires: number;
+}
+
+/** Asked for in one direction, in pages: `after` is exclusive. */
+export interface ChildrenQuery {
+  readonly context: string;
+  readonly parent: string | null;
+  readonly after?: string | undefined;
+  readonly limit: number;
+  readonly newestFirst?: boolean | undefined;
+}
+
+/** A stored row that no longer matches its hash. */
+export interface Damage {
+  readonly table: string;
+  readonly key: string;
+  /** The one block whose document it is part of, if any. */
+  readonly block: string | undefined;
+  readonly why: string;
+}
+
+/**
+ * The journal and what is looked up in it. Asynchronous; nobody is called back inside a transaction.
+ *
+ * - `commit` answers only after fsync. A batch that fails (thrown) has written nothing that is ever shown.
+ * - Positions are given in the order in which batches become visible: who reads up to a position has
+ *   seen everything before it.
+ * - A row that does not match its hash is thrown as `damaged` with its block, and touches no other block.
+ */
+export interface Store extends AsyncDisposable {
+  /** The position of the last durable commit; 0 when there is none. */
+  head(): Promise<number>;
+  commit(batch: Batch): Promise<BatchOutcome>;
+  /** Commits behind a position in order, without gaps, `limit` at most. */
+  changesSince(position: number, limit: number): Promise<StoredCommit[]>;
+  /** One block's commits behind a version, in order. */
+  commitsOf(block: string, afterVersion: number): Promise<StoredCommit[]>;
+
+  row(block: string): Promise<BlockRow | undefined>;
+  /** In sibling order. */
+  children(query: ChildrenQuery): Promise<BlockRow[]>;
+  /** In block order, for lists over everything. */
+  rows(query: { context?: string; after?: string; limit: number }): Promise<BlockRow[]>;
+  /** Rows with a status, whatever their context. */
+  rowsWithStatus(status: string): Promise<BlockRow[]>;
+  /** The last sequence number used by an actor in a context; 0 when none. */
+  lastSequence(context: string, actor: string): Promise<number>;
+
+  call(actor: string, call: string): Promise<CallRow | undefined>;
+
+  /** The block's current text at rest is its keyframe and the commits behind it. */
+  keyframe(block: string): Promise<Keyframe | undefined>;
+  /** Replaces the older one; an older one than is there is ignored. */
+  putKeyframe(block: string, keyframe: Keyframe): Promise<void>;
+  snapshot(block: string): Promise<SnapshotRow | undefined>;
+  putSnapshot(block: string, snapshot: SnapshotRow): Promise<void>;
+  /** Packs a block's commits up to a version more tightly; every answer stays the same. */
+  compact(block: string, upToVersion: number): Promise<void>;
+
+  /** Small named values: settings, members, contexts. Atomic each. */
+  get(space: string, key: string): Promise<string | undefined>;
+  list(space: string): Promise<{ key: string; value: string }[]>;
+  put(space: string, key: string, value: string | undefined): Promise<void>;
+
+  /** Takes a lease that is free or expired, or gives the one that stands. */
+  acquire(
+    name: string,
+    holder: string,
+    now: number,
+    milliseconds: number,
+  ): Promise<{ granted: boolean; lease: Lease }>;
+  renew(lease: Lease, now: number, milliseconds: number): Promise<Lease | undefined>;
+  release(lease: Lease): Promise<void>;
+
+  /** Reads every row; what is wrong is listed and nothing is changed. */
+  verify(): Promise<Damage[]>;
+  /** Bytes by kind of content, for `kumiko du`. */
+  size(): Promise<{ [kind: string]: number }>;
+}
