@@ -3,6 +3,8 @@ export { type Clock, monotonicClock } from "./clock.ts";
 export { IntColumn } from "./column.ts";
 export { type ErrorCode, errorCodes, type Fact, type Facts, KumikoError } from "./errors.ts";
 export { sha256Bytes, sha256Text } from "./hash.ts";
+export { type BlockId, checkIdPart, formatBlockId, isIdPart, parseBlockId } from "./ids.ts";
+export { KeyedQueue } from "./keyed-queue.ts";
 export { Random } from "./random.ts";
 export { SumLeaf, SumTree } from "./sum-tree.ts";
 export {

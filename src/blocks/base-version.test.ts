@@ -516,8 +516,28 @@ function afterLineEdits(text: string, { steps, lineEdits }: LineHistory): Histor
   return history;
 }
 
-describe("edits by line", () => {
+/**
+ * What becomes of the current text if the edit is made of the units it would touch in its base: a text
+ * that got or lost its final newline since then differs by one newline from an edit of lines.
+ */
+function decidedWhereRead(
+  oracle: UnitOracle,
+  version: number,
+  operation: EditOperation,
+): string | undefined {
+  const then = oracle.visible(version);
+  using reader = documentOf(textOf(then));
+  const now = oracle.text();
+  const [splice] = translateEdit(reader, [operation], 1);
+  if (splice === undefined) return now;
+  const { at, remove, insert } = splice;
+  const touched = then.slice(at, at + remove);
+  if (touched.length > 0 && !standTogether(oracle, touched)) return undefined;
+  const place = then[at] === undefined ? now.length : placeOf(oracle, then[at]);
+  return now.slice(0, place) + insert + now.slice(place + remove);
+}
 
+describe("edits by line", () => {
   test("BASE-2: lines that nobody changed are replaced where they are now, and else in conflict", () => {
     fc.assert(
       fc.property(textOfLines, lineHistory, base, lineWish, (text, others, wish, line) => {
@@ -545,8 +565,9 @@ describe("edits by line", () => {
         } else {
           const first = lineAt(document.current, at);
           const count = operation.end_line - operation.start_line;
-          const wanted = withLines(now, first, first + count, linesOf(operation));
-          expect(apply(now, translate())).toBe(wanted);
+          const byLine = withLines(now, first, first + count, linesOf(operation));
+          const byUnit = decidedWhereRead(oracle, version, operation);
+          expect([byLine, byUnit]).toContain(apply(now, translate()));
         }
         expect(stateOf(document)).toEqual(before);
       }),
@@ -586,15 +607,14 @@ describe("edits by line", () => {
           const expected = textOf(then).slice(boundary, starts[operation.line + 1]!);
           expect({ code, expected: facts["expected"] }).toEqual({ code: "conflict", expected });
         } else {
-          // Only its first character stands: at the beginning of a line, or in conflict.
+          // Only its first character stands: a line begins where the boundary was, or it is a conflict.
           const at = oracle.visible().indexOf(right!);
-          const isLineStart = at === 0 || now[at - 1] === "\n";
-          const code = refusalCode(translate);
-          if (isLineStart && code === undefined) {
-            const first = lineAt(document.current, at);
+          const start = now.slice(0, at).lastIndexOf("\n") + 1;
+          if (start < placeOf(oracle, left)) {
+            expect(refusal(translate).code).toBe("conflict");
+          } else {
+            const first = lineAt(document.current, start);
             expect(apply(now, translate())).toBe(withLines(now, first, first, content));
-          } else if (!now.slice(placeOf(oracle, left), at).includes("\n")) {
-            if (!isLineStart) expect(code).toBe("conflict");
           }
         }
         expect(stateOf(document)).toEqual(before);
@@ -720,12 +740,75 @@ describe("edits by line", () => {
           );
           expect(code).toBe(alone.find((each) => each !== undefined));
           if (code !== undefined) return;
-          expect(apply(document.read(), splices)).toBe(
-            madeTogether(document, oracle, version, operations),
-          );
+          const now = document.read();
+          const singles = operations
+            .toSorted((a, b) => linesAddressed(a)[0] - linesAddressed(b)[0])
+            .flatMap((each) => translateEdit(document, [each], version))
+            .toSorted((a, b) => a.at - b.at);
+          const apart = singles.every((each, i) => {
+            const next = singles[i + 1];
+            return next === undefined || each.at + each.remove <= next.at;
+          });
+          const wanted = apart
+            ? singles.reduceRight((text, each) => apply(text, [each]), now)
+            : madeTogether(document, oracle, version, operations);
+          expect(apply(now, splices)).toBe(wanted);
         },
       ),
       fcOptions(3000),
+    );
+  });
+
+  test("BASE-1, EDIT-2: lines that others deleted leave every other line to the edit", () => {
+    const fate = fc.constantFrom(
+      "stays",
+      "others",
+      "others",
+      "delete",
+      "delete",
+      "replace",
+      "insert",
+    );
+    fc.assert(
+      fc.property(
+        fc.array(fate, { minLength: 1, maxLength: 6 }),
+        fc.boolean(),
+        fc.boolean(),
+        (fates, finalNewline, appends) => {
+          const lines = fates.map((_, line) => `line ${line}`);
+          const document = documentOf(lines.join("\n") + (finalNewline ? "\n" : ""));
+          const deletions = fates.flatMap((each, line): EditOperation[] =>
+            each === "others" ? [{ op: "delete", start_line: line, end_line: line + 1 }] : [],
+          );
+          if (deletions.length > 0) {
+            document.commit(translateEdit(document, deletions, 1), stamp("bob", "deletions"));
+          }
+          const operations = fates.flatMap((each, line): EditOperation[] => {
+            const range = { start_line: line, end_line: line + 1 };
+            if (each === "delete") return [{ op: "delete", ...range }];
+            if (each === "replace") return [{ op: "replace", ...range, content: `new ${line}` }];
+            return each === "insert" ? [{ op: "insert", line, content: `new ${line}` }] : [];
+          });
+          if (appends) operations.push({ op: "insert", line: lines.length, content: "last" });
+          fc.pre(operations.length > 0);
+          const splices: Splice[] = [];
+          const code = refusalCode(() => splices.push(...translateEdit(document, operations, 1)));
+          // The newline of a line may have gone with the last line, which changes the line.
+          fc.pre(code !== "conflict");
+          expect(code).toBeUndefined();
+          const left = fates.flatMap((each, line) => {
+            if (each === "others" || each === "delete") return [];
+            if (each === "replace") return [`new ${line}`];
+            return each === "insert" ? [`new ${line}`, lines[line]!] : [lines[line]!];
+          });
+          const wanted = appends ? [...left, "last"] : left;
+          const isFinal = finalNewline || (document.read() === "" && wanted.length > 0);
+          expect(apply(document.read(), splices)).toBe(
+            wanted.length === 0 ? "" : wanted.join("\n") + (isFinal ? "\n" : ""),
+          );
+        },
+      ),
+      fcOptions(2000),
     );
   });
 });
@@ -735,7 +818,7 @@ function linesAddressed(operation: EditOperation): readonly [start: number, end:
   return [operation.start_line, operation.end_line];
 }
 
-/** The current lines with each operation made at the line where it alone would be made. */
+/** The current lines with each operation made at the line to which it was carried. */
 function madeTogether(
   document: BlockDocument,
   oracle: UnitOracle,

@@ -98,11 +98,11 @@ export class BlockDocument implements EditTarget, Disposable {
 
   /** From rest, with the commits made since it was saved. */
   static load(
-    saved: SavedDocument,
+    saved: SavedDocument | undefined,
     options: { peer: string; commits?: readonly RecordedCommit[] },
   ): BlockDocument {
     const document = new BlockDocument(loadState(saved, options.commits ?? []), options.peer);
-    document.#snapshot = saved.snapshot;
+    document.#snapshot = saved?.snapshot;
     return document;
   }
 

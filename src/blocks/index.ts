@@ -9,4 +9,5 @@ export { translatePatch, type TranslatedPatch } from "./patch-text.ts";
 export { type ReplaceRequest, translateReplace } from "./replace-text.ts";
 export type { RecordedCommit, SavedDocument } from "./saved-document.ts";
 export { type SpliceRequest, translateAppend, translateSplice } from "./splice-text.ts";
+export type { EditTarget } from "./translation.ts";
 export type { RecordedChange, Splice, Stamp } from "./types.ts";

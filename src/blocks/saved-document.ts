@@ -5,7 +5,7 @@ import { decodeIndex } from "./index-codec.ts";
 import { decodeRecord } from "./record-codec.ts";
 import { indexVersion, RunIndex } from "./run-index.ts";
 import type { IndexState } from "./run-pieces.ts";
-import type { SpliceRecord } from "./splice-record.ts";
+import { SpliceRecord } from "./splice-record.ts";
 import type { RecordedChange, Special, Splice, Stamp } from "./types.ts";
 
 /** A document at rest. Only the record is needed; the rest makes loading faster. */
@@ -22,10 +22,13 @@ export interface RecordedCommit {
 }
 
 /** A document at rest, brought up to date with the commits made since. */
-export function loadState(saved: SavedDocument, commits: readonly RecordedCommit[]): IndexState {
-  const record = decodeRecord(saved.record);
-  const stored = saved.index === undefined ? 0 : record.version;
-  const index = saved.index === undefined ? new RunIndex() : decodeIndex(saved.index, record);
+export function loadState(
+  saved: SavedDocument | undefined,
+  commits: readonly RecordedCommit[],
+): IndexState {
+  const record = saved === undefined ? new SpliceRecord() : decodeRecord(saved.record);
+  const stored = saved?.index === undefined ? 0 : record.version;
+  const index = saved?.index === undefined ? new RunIndex() : decodeIndex(saved.index, record);
   const state: IndexState = { record, index, activity: new Activity() };
   for (let version = 1; version <= stored; version++) {
     followActivity(record, state.activity, version);
@@ -41,21 +44,29 @@ function splicesOf(change: RecordedChange): readonly Splice[] {
 }
 
 function specialOf(record: SpliceRecord, change: RecordedChange): Special | undefined {
-  if (change.kind === "text") return undefined;
-  if (change.kind !== "flip") return change;
-  const target = record.editIndex(change.edit);
-  if (target === undefined)
-    throw damaged(`a flip names the Edit ${change.edit}, which is not recorded`);
-  return { ...change, target };
+  switch (change.kind) {
+    case "text":
+      return undefined;
+    case "baseline":
+      return { kind: "baseline" };
+    case "import":
+      return { kind: "import", update: change.update };
+    case "flip": {
+      const target = record.editIndex(change.edit);
+      if (target !== undefined) return { ...change, target };
+      throw damaged(`a flip names the Edit ${change.edit}, which is not recorded`);
+    }
+    default:
+      return change;
+  }
 }
 
 /** What a version did, as `loadState` takes it back. */
 export function changeOf(record: SpliceRecord, version: number): RecordedChange {
   const special = record.specials.get(version);
   const splices = record.splicesOf(version);
-  switch (special?.kind) {
-    case undefined:
-      return { kind: "text", splices };
+  if (special === undefined) return { kind: "text", splices };
+  switch (special.kind) {
     case "baseline":
       return { kind: "baseline", splices };
     case "flip":

@@ -71,7 +71,9 @@ export type BatchOutcome =
   | { readonly kind: "moved"; readonly missing: readonly StoredCommit[] }
   /** A call id was used before with other arguments, or by a batch the caller did not see. */
   | { readonly kind: "answered"; readonly call: CallRow }
-  | { readonly kind: "fenced" };
+  | { readonly kind: "fenced" }
+  /** Another block stands at that order under that parent: nothing was written; choose another order. */
+  | { readonly kind: "occupied"; readonly row: BlockRow };
 
 export interface Keyframe {
   readonly version: number;

@@ -1,0 +1,117 @@
+import {
+  type ByteReader,
+  ByteWriter,
+  ByteReader as Reader,
+  damaged,
+  KumikoError,
+} from "../base/index.ts";
+import type { RecordedChange, Splice } from "../blocks/index.ts";
+import type { NewBlockRow } from "./ports.ts";
+
+/**
+ * What one commit did, as the journal keeps it: a change of the text, the block's new state, or both.
+ * A format is never changed once written.
+ */
+export interface CommitBody {
+  readonly change: RecordedChange;
+  /** Present when something other than the text changed. */
+  readonly row?: NewBlockRow | undefined;
+}
+
+const FORMAT = 1;
+const kinds = ["text", "structure", "baseline", "birth", "import", "flip"] as const;
+
+export function encodeBody({ change, row }: CommitBody): Uint8Array {
+  const writer = new ByteWriter();
+  writer.byte(FORMAT);
+  writer.byte(kinds.indexOf(change.kind) * 2 + (row === undefined ? 0 : 1));
+  if (row !== undefined) writeRow(writer, row);
+  if (change.kind === "birth") writer.text(change.hash);
+  if (change.kind === "import") writer.bytes(change.update);
+  if (change.kind === "flip") {
+    writer.text(change.edit);
+    writer.byte(change.active ? 1 : 0);
+  }
+  if ("splices" in change) writeSplices(writer, change.splices);
+  return writer.finish();
+}
+
+export function decodeBody(bytes: Uint8Array): CommitBody {
+  const reader = new Reader(bytes);
+  const format = reader.byte();
+  if (format !== FORMAT) {
+    throw new KumikoError(
+      "unsupported_format",
+      `A commit has format ${format}, and this version of Kumiko reads format ${FORMAT}.`,
+      { found: format, readable: [FORMAT] },
+    );
+  }
+  const head = reader.byte();
+  const kind = kinds[head >> 1];
+  const row = head & 1 ? readRow(reader) : undefined;
+  const change = readChange(reader, kind);
+  if (!reader.done) throw damaged("a commit has bytes left over");
+  return row === undefined ? { change } : { change, row };
+}
+
+function readChange(reader: ByteReader, kind: (typeof kinds)[number] | undefined): RecordedChange {
+  switch (kind) {
+    case "text":
+    case "baseline":
+      return { kind, splices: readSplices(reader) };
+    case "structure":
+      return { kind };
+    case "birth":
+      return { kind, hash: reader.text() };
+    case "import": {
+      const update = reader.bytes();
+      return { kind, update, splices: readSplices(reader) };
+    }
+    case "flip": {
+      const edit = reader.text();
+      const active = reader.byte() === 1;
+      return { kind, edit, active, splices: readSplices(reader) };
+    }
+    default:
+      throw damaged("a commit is of an unknown kind");
+  }
+}
+
+function writeSplices(writer: ByteWriter, splices: readonly Splice[]): void {
+  writer.count(splices.length);
+  for (const { at, remove, insert } of splices) {
+    writer.count(at);
+    writer.count(remove);
+    writer.text(insert);
+  }
+}
+
+function readSplices(reader: ByteReader): Splice[] {
+  const splices: Splice[] = [];
+  for (let left = reader.count(); left > 0; left--) {
+    splices.push({ at: reader.count(), remove: reader.count(), insert: reader.text() });
+  }
+  return splices;
+}
+
+function writeRow(writer: ByteWriter, row: NewBlockRow): void {
+  writer.text(
+    JSON.stringify([
+      row.block,
+      row.context,
+      row.parent,
+      row.order,
+      row.kind,
+      row.role,
+      row.status,
+      row.attributes,
+    ]),
+  );
+}
+
+function readRow(reader: ByteReader): NewBlockRow {
+  const [block, context, parent, order, kind, role, status, attributes] = JSON.parse(
+    reader.text(),
+  ) as [string, string, string | null, string, string, string, string, string];
+  return { block, context, parent, order, kind, role, status, attributes };
+}

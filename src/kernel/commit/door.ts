@@ -1,0 +1,285 @@
+import { type Clock, KeyedQueue, KumikoError } from "../../base/index.ts";
+import type { FlipPlan, Splice, Stamp } from "../../blocks/index.ts";
+import { type BlockState, toRow } from "../block-state.ts";
+import { type CommitBody, encodeBody } from "../commit-body.ts";
+import type { Invocation } from "../invocation.ts";
+import type { LiveDocument, LiveDocuments } from "../live-documents.ts";
+import type { CallRow, NewBlockRow, NewCommit, Store, StoredCommit } from "../ports.ts";
+import { GroupWriter } from "./group-writer.ts";
+
+export type Operation = "read" | "append" | "change" | "create" | "delete";
+
+export interface Decision {
+  readonly decision: "allow" | "ask" | "deny";
+  readonly reason: string;
+}
+
+/** The one gate. Until the rules come with files, everything is allowed. */
+export type Authorise = (actor: string, operation: Operation, target: string) => Promise<Decision>;
+
+export interface PlannedChange {
+  readonly block: string;
+  readonly text?: { readonly splices: readonly Splice[] } | { readonly flip: FlipPlan } | undefined;
+  /** The block's new state, when something other than its text changes. */
+  readonly state?: BlockState | undefined;
+}
+
+export interface AppliedChange {
+  readonly block: string;
+  readonly version: number;
+  readonly splices: readonly Splice[];
+  readonly state: BlockState;
+}
+
+export interface Applied {
+  readonly edit: string;
+  readonly time: number;
+  readonly changes: readonly AppliedChange[];
+}
+
+export interface EditRequest<Answer> {
+  readonly invocation: Invocation;
+  readonly operation: Operation;
+  /** Every block the plan may change. */
+  readonly blocks: readonly string[];
+  /** Goes on with an Edit; a new one otherwise. */
+  readonly edit?: string | undefined;
+  /** Translates the request against the documents as they are now. It changes nothing. */
+  plan(documents: ReadonlyMap<string, LiveDocument>): readonly PlannedChange[];
+  answer(applied: Applied): Answer;
+  /** Tool and arguments, when the call may be retried. */
+  readonly fingerprint?: string | undefined;
+}
+
+export interface Submitted<Answer> {
+  readonly answer: Answer;
+  readonly durable: Promise<void>;
+}
+
+export interface DoorPorts {
+  readonly store: Store;
+  readonly documents: LiveDocuments;
+  readonly clock: Clock;
+  readonly authorise: Authorise;
+  newEdit(): string;
+  /** In the order of positions, after fsync. */
+  publish(commit: StoredCommit, body: CommitBody): void;
+  /** A write failed: memory must forget what is not on disk. */
+  unwritten(): void;
+}
+
+/**
+ * The one way to change anything: authorise, translate, apply, journal, publish. Documents are reached only
+ * through here; everyone else holds readers.
+ *
+ * - Changes of one block happen one after the other, of different blocks at the same time.
+ * - A later change may build on an earlier one before that is on disk, and then shares its fate.
+ * - An answer means: on disk.
+ */
+export class CommitDoor {
+  readonly #ports: DoorPorts;
+  readonly #queue = new KeyedQueue();
+  readonly #writer: GroupWriter;
+  /** Calls that are applied and not yet on disk. */
+  readonly #answering = new Map<string, CallRow>();
+
+  constructor(ports: DoorPorts) {
+    this.#ports = ports;
+    this.#writer = new GroupWriter(ports.store, () => ports.unwritten());
+  }
+
+  /** Resolves when it is on disk. */
+  async edit<Answer>(request: EditRequest<Answer>): Promise<Answer> {
+    const { answer, durable } = await this.submit(request);
+    await durable;
+    return answer;
+  }
+
+  /** Resolves when it is applied; nobody outside may be told before it is durable. */
+  async submit<Answer>(request: EditRequest<Answer>): Promise<Submitted<Answer>> {
+    const { invocation, blocks } = request;
+    await this.#authorise(request);
+    const { actor, call } = invocation;
+    const callKey = call === undefined ? [] : [`call:${actor}:${call}`];
+    return this.#queue.run([...blocks, ...callKey], async () => {
+      const answered = await this.#earlierAnswer<Answer>(request);
+      if (answered !== undefined) return answered;
+      const documents = await this.#open(blocks);
+      invocation.signal?.throwIfAborted();
+      const applied = this.#apply(request, documents, request.plan(documents));
+      const answer = request.answer(applied.result);
+      return { answer, durable: this.#write(request, applied, answer) };
+    });
+  }
+
+  /** Runs something that needs the documents to stand still, without changing them. */
+  async look<Result>(
+    blocks: readonly string[],
+    run: (documents: ReadonlyMap<string, LiveDocument>) => Result | Promise<Result>,
+  ): Promise<Result> {
+    return this.#queue.run(blocks, async () => run(await this.#open(blocks)));
+  }
+
+  /** Resolves when everything applied so far is on disk or has failed. */
+  async settle(): Promise<void> {
+    await this.#writer.idle();
+  }
+
+  async #authorise({ invocation, operation, blocks }: EditRequest<unknown>): Promise<void> {
+    for (const block of blocks) {
+      const { decision, reason } = await this.#ports.authorise(invocation.actor, operation, block);
+      if (decision === "allow") continue;
+      throw new KumikoError(
+        "denied",
+        `${invocation.actor} may not ${operation} ${block}: ${reason}`,
+        {
+          actor: invocation.actor,
+          operation,
+          target: block,
+          decision,
+        },
+      );
+    }
+  }
+
+  async #open(blocks: readonly string[]): Promise<Map<string, LiveDocument>> {
+    const documents = new Map<string, LiveDocument>();
+    for (const block of blocks) {
+      // A spoilt document may be loaded only when what it was built on has been decided.
+      if (this.#ports.documents.peek(block) === undefined) await this.#writer.idle();
+      documents.set(block, await this.#ports.documents.open(block));
+    }
+    return documents;
+  }
+
+  async #earlierAnswer<Answer>(
+    request: EditRequest<Answer>,
+  ): Promise<Submitted<Answer> | undefined> {
+    const { invocation, fingerprint } = request;
+    const { actor, call } = invocation;
+    if (call === undefined) return undefined;
+    const pending = this.#answering.get(`${actor}:${call}`);
+    const earlier = pending ?? (await this.#ports.store.call(actor, call));
+    if (earlier === undefined) return undefined;
+    if (earlier.fingerprint !== fingerprint) {
+      throw new KumikoError(
+        "call_reused",
+        `Call ${call} was made before with other arguments; use a new call_id for a new call.`,
+        { call, actor },
+      );
+    }
+    const durable = pending === undefined ? Promise.resolve() : this.#writer.idle();
+    return { answer: JSON.parse(earlier.answer) as Answer, durable };
+  }
+
+  /** Changes the documents in memory: all of the plan, or none of it is ever built on. */
+  #apply(
+    { invocation, edit }: EditRequest<unknown>,
+    documents: ReadonlyMap<string, LiveDocument>,
+    plan: readonly PlannedChange[],
+  ): AppliedEdit {
+    const { actor, call, message, model, turn } = invocation;
+    const time = this.#ports.clock.now();
+    const stamp: Stamp = {
+      actor,
+      edit: edit ?? this.#ports.newEdit(),
+      time,
+      call,
+      message,
+      model,
+      turn,
+    };
+    const touched: { live: LiveDocument; state: BlockState | undefined }[] = [];
+    const changes: AppliedChange[] = [];
+    const commits: NewCommit[] = [];
+    const bodies: CommitBody[] = [];
+    const rows: NewBlockRow[] = [];
+    try {
+      for (const change of plan) {
+        const live = documents.get(change.block);
+        if (live === undefined)
+          throw new Error(`${change.block} is not among the blocks of the edit`);
+        const before = live.document.version;
+        touched.push({ live, state: live.state });
+        const splices = applyToDocument(live, change, stamp);
+        const version = live.document.version;
+        const state = change.state ?? live.state;
+        if (state === undefined)
+          throw new Error(`${change.block} has neither a state nor a creation`);
+        live.state = state;
+        changes.push({ block: change.block, version, splices, state });
+        if (version === before) continue;
+        const row = change.state === undefined ? undefined : toRow(change.state);
+        const body: CommitBody = { change: live.document.change(version), row };
+        if (row !== undefined) rows.push(row);
+        bodies.push(body);
+        commits.push({
+          block: change.block,
+          expectedVersion: before,
+          ...stamp,
+          body: encodeBody(body),
+        });
+      }
+    } catch (error) {
+      for (const { live, state } of touched) {
+        live.spoilt = true;
+        live.state = state;
+      }
+      throw error;
+    }
+    return { result: { edit: stamp.edit, time, changes }, commits, bodies, rows, documents };
+  }
+
+  #write(request: EditRequest<unknown>, applied: AppliedEdit, answer: unknown): Promise<void> {
+    const { commits, bodies, rows, documents, result } = applied;
+    const { actor, call } = request.invocation;
+    const callRow: CallRow | undefined =
+      call === undefined
+        ? undefined
+        : { actor, call, fingerprint: request.fingerprint ?? "", answer: JSON.stringify(answer) };
+    if (commits.length === 0 && callRow === undefined) return Promise.resolve();
+    if (callRow !== undefined) this.#answering.set(`${actor}:${call!}`, callRow);
+    const written = this.#writer.write({
+      commits,
+      rows,
+      call: callRow,
+      durable: (positions) => {
+        for (const [index, commit] of commits.entries()) {
+          const { expectedVersion, ...rest } = commit;
+          const live = documents.get(commit.block)!;
+          live.durable = expectedVersion + 1;
+          live.durableState = result.changes.find(({ block }) => block === commit.block)!.state;
+          this.#ports.publish(
+            { ...rest, version: expectedVersion + 1, position: positions[index]! },
+            bodies[index]!,
+          );
+        }
+      },
+    });
+    return written.finally(() => {
+      if (callRow !== undefined) this.#answering.delete(`${actor}:${call!}`);
+    });
+  }
+}
+
+interface AppliedEdit {
+  readonly result: Applied;
+  readonly commits: readonly NewCommit[];
+  readonly bodies: readonly CommitBody[];
+  readonly rows: readonly NewBlockRow[];
+  readonly documents: ReadonlyMap<string, LiveDocument>;
+}
+
+function applyToDocument(
+  { document }: LiveDocument,
+  { text, state }: PlannedChange,
+  stamp: Stamp,
+): readonly Splice[] {
+  if (text !== undefined && "flip" in text) return document.flip(text.flip, stamp).splices;
+  const splices = text?.splices ?? [];
+  if (splices.some(({ remove, insert }) => remove > 0 || insert !== "")) {
+    return document.commit(splices, stamp).splices;
+  }
+  if (state !== undefined) document.touch(stamp);
+  return [];
+}

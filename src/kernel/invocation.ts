@@ -1,0 +1,16 @@
+/** One call by someone: who, from where, why. Everything that is recorded about the caller comes from here. */
+export interface Invocation {
+  readonly actor: string;
+  /** The caller's line of sight: what it was shown is what its positions mean. */
+  readonly reader?: string | undefined;
+  /** The conversation the call belongs to. */
+  readonly context?: string | undefined;
+  /** Makes a retry safe: same id, same arguments, same answer. */
+  readonly call?: string | undefined;
+  readonly message?: string | undefined;
+  readonly model?: string | undefined;
+  readonly turn?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** W3C trace context, passed on as it came. */
+  readonly trace?: string | undefined;
+}

@@ -1,0 +1,141 @@
+import { ByteReader, ByteWriter, KumikoError } from "../base/index.ts";
+import { BlockDocument, type RecordedCommit, type SavedDocument } from "../blocks/index.ts";
+import { type BlockState, fromRow } from "./block-state.ts";
+import { decodeBody } from "./commit-body.ts";
+import type { Store, StoredCommit } from "./ports.ts";
+
+/** A document in memory, with what is applied to it and how much of that is on disk. */
+export interface LiveDocument {
+  readonly block: string;
+  readonly document: BlockDocument;
+  /** As applied; undefined before the block's creation. */
+  state: BlockState | undefined;
+  /** Only this version, and what `durableState` says, may be shown to anyone. */
+  durable: number;
+  durableState: BlockState | undefined;
+  /** Holds a change that will not be journalled: it must be loaded again before anyone builds on it. */
+  spoilt: boolean;
+}
+
+/**
+ * The documents in memory: the least recently used are let go when there are too many, but never one whose
+ * changes are not yet durable. Owner of their wasm memory.
+ */
+export class LiveDocuments implements Disposable {
+  readonly #store: Store;
+  readonly #limit: number;
+  readonly #live = new Map<string, LiveDocument>();
+  #peer: string;
+
+  constructor(store: Store, peer: string, limit: number) {
+    this.#store = store;
+    this.#peer = peer;
+    this.#limit = limit;
+  }
+
+  get size(): number {
+    return this.#live.size;
+  }
+
+  /** Only the holder of the block's queue may ask: loading is not done twice at once. */
+  async open(block: string): Promise<LiveDocument> {
+    const known = this.#live.get(block);
+    if (known !== undefined && !known.spoilt) {
+      this.#live.delete(block);
+      this.#live.set(block, known);
+      return known;
+    }
+    if (known !== undefined) this.#drop(known);
+    const loaded = await this.#load(block);
+    this.#live.set(block, loaded);
+    this.#makeRoom();
+    return loaded;
+  }
+
+  /** Without loading: for readers, who need no queue. */
+  peek(block: string): LiveDocument | undefined {
+    const known = this.#live.get(block);
+    return known === undefined || known.spoilt ? undefined : known;
+  }
+
+  /** After a failed write: whatever holds more than is on disk is loaded again, under another peer id. */
+  forgetUnwritten(peer: string): void {
+    this.#peer = peer;
+    for (const live of this.#live.values()) {
+      if (live.document.version !== live.durable) live.spoilt = true;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    for (const live of this.#live.values()) live.document[Symbol.dispose]();
+    this.#live.clear();
+  }
+
+  async #load(block: string): Promise<LiveDocument> {
+    const [row, snapshot] = await Promise.all([
+      this.#store.row(block),
+      this.#store.snapshot(block),
+    ]);
+    const saved = snapshot === undefined ? undefined : decodeSaved(snapshot.bytes);
+    const commits = await this.#store.commitsOf(block, snapshot?.version ?? 0);
+    const document = BlockDocument.load(saved, {
+      peer: this.#peer,
+      commits: commits.map(toRecorded),
+    });
+    const state = row === undefined ? undefined : fromRow(row);
+    return {
+      block,
+      document,
+      state,
+      durable: document.version,
+      durableState: state,
+      spoilt: false,
+    };
+  }
+
+  #makeRoom(): void {
+    for (const live of this.#live.values()) {
+      if (this.#live.size <= this.#limit) return;
+      if (live.document.version === live.durable) this.#drop(live);
+    }
+  }
+
+  #drop(live: LiveDocument): void {
+    this.#live.delete(live.block);
+    live.document[Symbol.dispose]();
+  }
+}
+
+export function toRecorded(commit: StoredCommit): RecordedCommit {
+  const { actor, edit, time, call, message, model, turn } = commit;
+  return {
+    change: decodeBody(commit.body).change,
+    stamp: { actor, edit, time, call, message, model, turn },
+  };
+}
+
+export function unknownBlock(block: string): KumikoError {
+  return new KumikoError("unknown_block", `There is no block ${block}.`, { block });
+}
+
+export function encodeSaved({ record, index, snapshot }: SavedDocument): Uint8Array {
+  const writer = new ByteWriter();
+  writer.bytes(record);
+  writer.bytes(index ?? new Uint8Array());
+  writer.count(snapshot?.version ?? 0);
+  writer.bytes(snapshot?.bytes ?? new Uint8Array());
+  return writer.finish();
+}
+
+function decodeSaved(bytes: Uint8Array): SavedDocument {
+  const reader = new ByteReader(bytes);
+  const record = reader.bytes();
+  const index = reader.bytes();
+  const version = reader.count();
+  const snapshot = reader.bytes();
+  return {
+    record,
+    index: index.length === 0 ? undefined : index,
+    snapshot: version === 0 ? undefined : { version, bytes: snapshot },
+  };
+}

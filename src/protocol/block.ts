@@ -1,0 +1,32 @@
+import { z } from "zod";
+
+export const blockKind = z.enum([
+  "text",
+  "thinking",
+  "tool_call",
+  "tool_result",
+  "file",
+  "shell_output",
+  "drift",
+  "checkpoint",
+  "error",
+]);
+export type BlockKind = z.infer<typeof blockKind>;
+
+export const blockRole = z.enum(["user", "model", "system", "tool"]);
+export type BlockRole = z.infer<typeof blockRole>;
+
+/** A block begins pending, runs from its first write on, and ends as done or error. */
+export const blockStatus = z.enum(["pending", "running", "done", "error"]);
+export type BlockStatus = z.infer<typeof blockStatus>;
+
+export const blockFlags = z.strictObject({
+  excluded: z.boolean().optional().describe("left out of what models are given"),
+  pinned: z.boolean().optional(),
+  collapsed: z.boolean().optional(),
+});
+export type BlockFlags = z.infer<typeof blockFlags>;
+
+/** What a client says about a block: a path, a language, a tool's name, anything else as JSON. */
+export const blockMetadata = z.record(z.string().max(64), z.json());
+export type BlockMetadata = z.infer<typeof blockMetadata>;
