@@ -97,6 +97,10 @@ export class TextRope implements PositionedText {
     const measure = Measure[unit];
     const total = this.#tree.total(measure);
     checkPosition(unit, value, total);
+    if (unit === "utf16") {
+      this.checkBoundary(value);
+      return value;
+    }
     const leaf = this.#tree.find(measure, value, true);
     const before = this.#tree.before;
     const local = locateInText(leaf.text, value - before[measure]!, measure);

@@ -22,9 +22,9 @@ export class Activity {
     return (count & 1) === 0;
   }
 
-  /** The last version up to now that flipped an Edit; 0 if none. */
-  lastFlip(edit: number): number {
-    return this.#flips.get(edit)?.at(-1) ?? 0;
+  /** The versions that flipped an Edit. */
+  flipsOf(edit: number): readonly number[] {
+    return this.#flips.get(edit) ?? [];
   }
 
   flip(edit: number, active: boolean, actor: string, version: number): void {
@@ -43,9 +43,11 @@ export class Activity {
     }
   }
 
-  /** A new Edit ends what its author, and nobody else, could redo. */
-  editBegun(actor: string): void {
-    if (this.#redoLists.size > 0) this.#redoLists.delete(actor);
+  /** The first text of a new Edit ends what its author, and nobody else, could redo. */
+  textCommitted(record: SpliceRecord, version: number): void {
+    if (this.#redoLists.size === 0) return;
+    const edit = record.editOf(version);
+    if (firstTextOf(record, edit) === version) this.#redoLists.delete(record.editActors[edit]!);
   }
 
   newestRedo(actor: string): number | undefined {
@@ -55,13 +57,20 @@ export class Activity {
 
 /** Whether an Edit has text: what is only structure, a flip, a birth or the baseline cannot be undone here. */
 export function isContentEdit(record: SpliceRecord, edit: number): boolean {
+  return firstTextOf(record, edit) !== undefined;
+}
+
+function firstTextOf(record: SpliceRecord, edit: number): number | undefined {
   const [first, last] = record.editSpan(edit);
   for (let version = first; version <= last; version++) {
-    if (record.editOf(version) !== edit) continue;
-    const kind = record.specials.get(version)?.kind;
-    if (kind === undefined || kind === "import") return true;
+    if (record.editOf(version) === edit && isText(record, version)) return version;
   }
-  return false;
+  return undefined;
+}
+
+export function isText(record: SpliceRecord, version: number): boolean {
+  const kind = record.specials.get(version)?.kind;
+  return kind === undefined || kind === "import";
 }
 
 /** The caller's newest active Edit, by its last commit. */

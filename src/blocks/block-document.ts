@@ -8,9 +8,9 @@ import {
   sha256Text,
   TextRope,
 } from "../base/index.ts";
-import { Activity } from "./activity.ts";
+import { Activity, isText } from "./activity.ts";
 import { type BlameEntry, blameRange } from "./blame.ts";
-import { type By, changesSince } from "./changes-since.ts";
+import { changesSince } from "./changes-since.ts";
 import { unifiedDiff, type UnifiedDiffOptions } from "./diff/unified-diff.ts";
 import { flipEdit } from "./flip.ts";
 import { type FlipPlan, type FlipRequest, planRedo, planUndo } from "./flip-plan.ts";
@@ -24,16 +24,15 @@ import { splicesBack } from "./rollback.ts";
 import { indexVersion, RunIndex } from "./run-index.ts";
 import type { IndexState } from "./run-pieces.ts";
 import {
-  beginsEdit,
-  changeOf,
   loadState,
+  recordedCommit,
   type RecordedCommit,
   type SavedDocument,
 } from "./saved-document.ts";
 import { SpliceRecord } from "./splice-record.ts";
 import { checkEditGoesOn, checkEditIsNew, checkStamp } from "./stamp-check.ts";
 import type { Author, EditTarget } from "./translation.ts";
-import type { RecordedChange, Special, Splice, Stamp } from "./types.ts";
+import type { Special, Splice, Stamp } from "./types.ts";
 
 export interface Committed {
   readonly version: number;
@@ -44,6 +43,13 @@ export interface Committed {
 export interface ImportedUpdate extends Committed {
   /** Peers whose operations wait for others that have not arrived. */
   readonly pending: readonly string[] | undefined;
+}
+
+/** A snapshot and the imports that were still waiting when it was taken: Loro leaves them out. */
+interface Snapshot {
+  readonly version: number;
+  readonly bytes: Uint8Array;
+  readonly waiting: ReadonlySet<number>;
 }
 
 /**
@@ -57,7 +63,7 @@ export class BlockDocument implements EditTarget, Disposable {
   readonly #rope: TextRope;
   readonly #peer: string;
   #mirror: Mirror | undefined;
-  #snapshot: SavedDocument["snapshot"];
+  #snapshot: Snapshot | undefined;
   #birth: number | undefined;
   #disposed = false;
 
@@ -102,7 +108,17 @@ export class BlockDocument implements EditTarget, Disposable {
     options: { peer: string; commits?: readonly RecordedCommit[] },
   ): BlockDocument {
     const document = new BlockDocument(loadState(saved, options.commits ?? []), options.peer);
-    document.#snapshot = saved?.snapshot;
+    if (saved?.snapshot !== undefined) {
+      const { record } = document.#state;
+      // Updates that the snapshot does not hold were kept for it, and stay as long as it does.
+      const kept = [...record.specials].filter(
+        ([, special]) => special.kind === "import" && special.update !== undefined,
+      );
+      document.#snapshot = {
+        ...saved.snapshot,
+        waiting: new Set(kept.map(([version]) => version)),
+      };
+    }
     return document;
   }
 
@@ -162,23 +178,16 @@ export class BlockDocument implements EditTarget, Disposable {
     return blameRange(this.#state, start, end);
   }
 
-  authors(causes: readonly By[]): Author[] {
+  authors(versions: readonly number[]): Author[] {
+    this.#checkUsable();
     const { record } = this.#state;
-    const authors: Author[] = [];
-    const seen = new Set<number>();
-    for (const { from, to, cause } of causes) {
-      for (let version = from; version <= to; version++) {
-        const edit = record.editOf(version);
-        if (seen.has(edit) || !record.did(version, cause)) continue;
-        seen.add(edit);
-        authors.push({
-          actor: record.stampOf(version).actor,
-          edit: record.editIds[edit]!,
-          version,
-        });
-      }
+    const authors = new Map<string, Author>();
+    for (const version of versions.toSorted((a, b) => a - b)) {
+      const { actor, editIndex } = record.stampOf(version);
+      const edit = record.editIds[editIndex]!;
+      if (!authors.has(edit)) authors.set(edit, { actor, edit, version });
     }
-    return authors.toSorted((a, b) => a.version - b.version);
+    return [...authors.values()];
   }
 
   // Writing
@@ -219,7 +228,7 @@ export class BlockDocument implements EditTarget, Disposable {
     const version = record.version + 1;
     const { splices } = flipEdit(this.#state, target, active, version);
     for (const { at, remove, insert } of splices) this.#rope.splice(at, remove, insert);
-    this.#enterPeer();
+    record.enterPeer(this.#peer);
     record.append([], stamp, { kind: "flip", target, active, splices });
     activity.flip(target, active, stamp.actor, version);
     return { version, splices };
@@ -233,10 +242,10 @@ export class BlockDocument implements EditTarget, Disposable {
     return this.#record([], stamp, { kind: "structure" });
   }
 
-  /** What a version did, for a journal; `load` takes it back. */
-  change(version: number): RecordedChange {
+  /** A version as a journal keeps it; `load` takes it back. */
+  recorded(version: number): RecordedCommit {
     this.#checkVersion(version, 1);
-    return changeOf(this.#state.record, version);
+    return recordedCommit(this.#state.record, version);
   }
 
   /** The splices that make the text what it was; commit them as an Edit. */
@@ -302,16 +311,16 @@ export class BlockDocument implements EditTarget, Disposable {
   save(options: { snapshot?: boolean } = {}): SavedDocument {
     this.#checkUsable();
     const { record, index } = this.#state;
-    const snapshot =
+    const taken: Snapshot | undefined =
       options.snapshot === true && this.#birth !== undefined
-        ? { bytes: this.exportSnapshot(), version: this.version }
+        ? { bytes: this.exportSnapshot(), version: this.version, waiting: this.#mirror!.waiting }
         : this.#snapshot;
-    const waiting = this.#mirror?.waiting ?? new Set<number>();
+    const keeps = (version: number): boolean =>
+      taken === undefined || version > taken.version || taken.waiting.has(version);
+    const snapshot =
+      taken === undefined ? undefined : { bytes: taken.bytes, version: taken.version };
     return {
-      record: encodeRecord(
-        record,
-        (version) => snapshot === undefined || version > snapshot.version || waiting.has(version),
-      ),
+      record: encodeRecord(record, keeps),
       index: encodeIndex(index, record.version),
       snapshot,
     };
@@ -326,19 +335,11 @@ export class BlockDocument implements EditTarget, Disposable {
   /** Puts a change that is in the text already into the record and the index. */
   #record(splices: readonly Splice[], stamp: Stamp, special: Special | undefined): Committed {
     const { record, index, activity } = this.#state;
-    const begins = record.editIndex(stamp.edit) === undefined;
-    this.#enterPeer();
+    record.enterPeer(this.#peer);
     record.append(splices, stamp, special);
     indexVersion(index, record, record.version);
-    if (begins && beginsEdit(special)) activity.editBegun(stamp.actor);
+    if (isText(record, record.version)) activity.textCommitted(record, record.version);
     return { version: record.version, splices };
-  }
-
-  /** A peer is on record from the first version it writes. */
-  #enterPeer(): void {
-    const { record } = this.#state;
-    if (record.peers.at(-1)?.peer === this.#peer) return;
-    record.peers.push({ from: record.version + 1, peer: this.#peer });
   }
 
   /** Makes splices in the text, or leaves it as it was. */

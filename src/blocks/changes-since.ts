@@ -10,23 +10,20 @@ import {
   STRIDE,
   VISIBLE,
 } from "./run-leaf.ts";
-import { type IndexState, lastTouch, type Piece, piecesOf, visibleRange } from "./run-pieces.ts";
+import { type IndexState, lastTouches, type Piece, piecesOf, visibleRange } from "./run-pieces.ts";
 
 /** A stretch of text as two versions see it, in document order. */
 export type Stretch =
   /** In both. */
   | { readonly kind: "kept"; readonly length: number }
-  /** In the earlier one only; `counter` finds the text. */
-  | { readonly kind: "gone"; readonly length: number; readonly counter: number; readonly by: By }
-  /** In the later one only. */
-  | { readonly kind: "fresh"; readonly length: number; readonly counter: number; readonly by: By };
-
-/** The versions that made a difference: those from first to last that did such a thing at all. */
-export interface By {
-  readonly from: number;
-  readonly to: number;
-  readonly cause: "inserted" | "deleted" | "flipped";
-}
+  /** In the earlier one only, or in the later one only; `counter` finds the text. */
+  | {
+      readonly kind: "gone" | "fresh";
+      readonly length: number;
+      readonly counter: number;
+      /** The versions that made the difference for the units [low, high) of the stretch. */
+      readonly by: (low: number, high: number) => number[];
+    };
 
 /**
  * How the text of `base` became the current one, unit by unit and by identity, not by comparison.
@@ -42,21 +39,28 @@ export function changesSince(state: IndexState, base: number): Stretch[] {
     if (kept > 0) stretches.push({ kind: "kept", length: kept });
     kept = 0;
   };
-  const difference = (kind: "gone" | "fresh", counter: number, length: number, by: By): void => {
+  const difference = (
+    kind: "gone" | "fresh",
+    counter: number,
+    length: number,
+    by: (low: number, high: number) => number[],
+  ): void => {
     if (length <= 0) return;
     flush();
     stretches.push({ kind, length, counter, by });
   };
   const visitPiece = (piece: Piece, visible: boolean): void => {
     const { low, high } = visibleRange(state, piece, base);
-    const touched = lastTouch(state, piece);
-    const by: By = { from: touched, to: touched, cause: "flipped" };
+    const from =
+      (first: number) =>
+      (start: number, end: number): number[] =>
+        lastTouches(state, piece, first + start, first + end);
     if (visible) {
-      difference("fresh", piece.counter, low, by);
+      difference("fresh", piece.counter, low, from(0));
       kept += high - low;
-      difference("fresh", piece.counter + high, piece.length - high, by);
+      difference("fresh", piece.counter + high, piece.length - high, from(high));
     } else {
-      difference("gone", piece.counter + low, high - low, by);
+      difference("gone", piece.counter + low, high - low, from(low));
     }
   };
   const visitRun = (leaf: RunLeaf, at: number): void => {
@@ -72,13 +76,9 @@ export function changesSince(state: IndexState, base: number): Stretch[] {
     const known = Math.max(0, Math.min(length, counterEnd - counter));
     if (visible) {
       kept += known;
-      if (known < length) {
-        difference("fresh", counter + known, length - known, {
-          from: record.versionOfCounter(counter + known),
-          to: record.versionOfCounter(counter + length - 1),
-          cause: "inserted",
-        });
-      }
+      difference("fresh", counter + known, length - known, (start, end) =>
+        record.versionsThat("inserted", counter + known + start, counter + known + end),
+      );
       return;
     }
     const death = runs[at + DEATH]!;
@@ -86,15 +86,11 @@ export function changesSince(state: IndexState, base: number): Stretch[] {
     const descending = (bits & DESCENDING) !== 0;
     const low = descending ? 0 : Math.max(0, deathEnd - death);
     const high = descending ? Math.min(known, death - deathEnd + 1) : known;
-    if (low < high) {
-      const first = record.versionOfDeath(descending ? death - low : death + low);
-      const last = record.versionOfDeath(descending ? death - high + 1 : death + high - 1);
-      difference("gone", counter + low, high - low, {
-        from: Math.min(first, last),
-        to: Math.max(first, last),
-        cause: "deleted",
-      });
-    }
+    difference("gone", counter + low, high - low, (start, end) =>
+      descending
+        ? record.versionsThat("deleted", death - low - end + 1, death - low - start + 1)
+        : record.versionsThat("deleted", death + low + start, death + low + end),
+    );
   };
   index.tree.walkTouched(
     base,

@@ -6,6 +6,7 @@ import {
   lineStart,
   type PositionedText,
 } from "../base/index.ts";
+import type { PastText } from "./past-text.ts";
 import type { Base, EditTarget } from "./translation.ts";
 
 const AROUND_LINES = 2;
@@ -26,10 +27,7 @@ export interface Clash {
 /** Everything the next try needs: both texts, the lines around, the version to read, who changed it. */
 export function conflictError(target: EditTarget, base: Base, clash: Clash): KumikoError {
   const now = target.current;
-  const authors =
-    base.past === undefined
-      ? []
-      : target.authors(base.past.touching(clash.baseStart, clash.baseEnd));
+  const authors = base.past === undefined ? [] : target.authors(changersOf(base.past, clash));
   const who = [...new Set(authors.map((author) => author.actor))];
   const line = lineAt(now, clash.start);
   const changed =
@@ -51,6 +49,12 @@ export function conflictError(target: EditTarget, base: Base, clash: Clash): Kum
       changed_by: authors.map((author) => ({ ...author })),
     },
   );
+}
+
+/** Who changed the range itself; only when nobody did, who changed what it borders on. */
+function changersOf(past: PastText, { baseStart, baseEnd }: Clash): number[] {
+  const inside = past.changedBy(baseStart, baseEnd);
+  return inside.length > 0 ? inside : past.changedBeside(baseStart, baseEnd);
 }
 
 function linesAround(text: PositionedText, start: number, end: number): Fact[] {

@@ -118,16 +118,17 @@ function toSingle(hunk: JoinedHunk): LineHunk {
   return hunk.parts.length === 1 ? hunk.parts[0]! : hunk;
 }
 
+/**
+ * What operations expect of the version they address. A single one whose lines may have moved on is
+ * decided where it is placed: there, expecting what stands now is as good as expecting what was read.
+ */
 function checkExpected(target: EditTarget, base: Base, hunk: JoinedHunk): void {
+  if (hunk.parts.length === 1 && base.past !== undefined) return;
   for (const part of hunk.parts) {
     if (part.expected === undefined) continue;
     const start = lineStart(base.text, part.start);
     const end = lineStart(base.text, part.end);
-    const text = base.text.slice(start, end);
-    if (sameLines(part.expected, text)) continue;
-    // Expecting what stands there now is as good as expecting what was read.
-    if (hunk.parts.length === 1 && base.past !== undefined && !base.past.intact(start, end))
-      continue;
+    if (sameLines(part.expected, base.text.slice(start, end))) continue;
     throw conflictError(target, base, {
       operation: part.operation,
       expected: part.expected,

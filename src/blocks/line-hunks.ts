@@ -21,14 +21,47 @@ export interface LineHunk {
   readonly expected?: string | undefined;
 }
 
-/** Hunks that neither overlap nor touch, in order, as splices of the current text. */
+/** A hunk in the current text: which lines it takes the place of, and how. */
+interface PlacedHunk {
+  readonly start: number;
+  readonly end: number;
+  readonly lines: readonly string[];
+  readonly splice: Splice;
+}
+
+/** Hunks that neither overlap nor touch in the base text, in order, as splices of the current text. */
 export function placeHunks(target: EditTarget, base: Base, hunks: readonly LineHunk[]): Splice[] {
-  return hunks.map((hunk) => {
-    if (hunk.start === hunk.end) return placeInsert(target, base, hunk);
-    return base.past === undefined
-      ? replaceLines(target.current, hunk.start, hunk.end, hunk.lines)
-      : carryLines(target, base, hunk);
-  });
+  const now = target.current;
+  if (base.past === undefined) {
+    return hunks.map(({ start, end, lines }) => spliceOf(now, start, end, lines));
+  }
+  // What stood between two hunks may be gone; then their newlines have to be decided together.
+  const placed: PlacedHunk[] = [];
+  for (const hunk of hunks) {
+    const next =
+      hunk.start === hunk.end ? placeInsert(target, base, hunk) : placeLines(target, base, hunk);
+    const last = placed.at(-1);
+    if (last === undefined || next.start > last.end) {
+      placed.push(next);
+      continue;
+    }
+    const lines = [...last.lines, ...next.lines];
+    const { start } = last;
+    const end = Math.max(last.end, next.end);
+    placed[placed.length - 1] = { start, end, lines, splice: spliceOf(now, start, end, lines) };
+  }
+  return placed.map(({ splice }) => splice);
+}
+
+function spliceOf(
+  text: PositionedText,
+  start: number,
+  end: number,
+  lines: readonly string[],
+): Splice {
+  return start === end
+    ? insertLines(text, lineStart(text, start), lines)
+    : replaceLines(text, start, end, lines);
 }
 
 /** Lines [start, end) of a text replaced: the rules for final newlines live here. */
@@ -55,18 +88,22 @@ function insertLines(text: PositionedText, at: number, lines: readonly string[])
   return { at, remove: 0, insert: lacksNewline ? `\n${content}` : `${content}\n` };
 }
 
-function placeInsert(target: EditTarget, base: Base, hunk: LineHunk): Splice {
+function placeInsert(target: EditTarget, base: Base, hunk: LineHunk): PlacedHunk {
   const now = target.current;
-  const { text, past } = base;
-  const boundary = lineStart(text, hunk.start);
-  if (past === undefined) return insertLines(now, boundary, hunk.lines);
+  const { text } = base;
+  const past = base.past!;
+  const at = (line: number): PlacedHunk => {
+    const { lines } = hunk;
+    return { start: line, end: line, lines, splice: insertLines(now, lineStart(now, line), lines) };
+  };
   // The end of the text cannot be lost: a line added there is added to the end there is now.
-  if (hunk.start === lineCount(text)) return insertLines(now, now.length, hunk.lines);
+  if (hunk.start === lineCount(text)) return at(lineCount(now));
+  const boundary = lineStart(text, hunk.start);
   const earliest = past.carry(boundary, "left");
   const latest = past.carry(boundary, "right");
-  const start = lineStart(now, lineAt(now, latest));
+  const line = Math.min(lineAt(now, latest), lineCount(now));
   const lost = boundary > 0 && !past.survives(boundary) && !past.survives(boundary - 1);
-  if (start >= earliest && !lost) return insertLines(now, start, hunk.lines);
+  if (lineStart(now, line) >= earliest && !lost) return at(line);
   throw conflictError(target, base, {
     operation: hunk.operation,
     expected: text.slice(boundary, lineStart(text, hunk.start + 1)),
@@ -77,44 +114,55 @@ function placeInsert(target: EditTarget, base: Base, hunk: LineHunk): Splice {
   });
 }
 
-function carryLines(target: EditTarget, base: Base, hunk: LineHunk): Splice {
+function placeLines(target: EditTarget, base: Base, hunk: LineHunk): PlacedHunk {
   const now = target.current;
   const { text } = base;
   const past = base.past!;
+  const { lines, expected } = hunk;
   const from = lineStart(text, hunk.start);
   const to = lineStart(text, hunk.end);
   const nowFrom = past.carry(from, "right");
   const nowTo = past.carry(to, "left");
-  if (past.intact(from, to) && areWholeLines(now, nowFrom, nowTo)) {
+  const unchanged = past.intact(from, to) && areWholeLines(now, nowFrom, nowTo);
+  if (unchanged && (expected === undefined || sameLines(expected, text.slice(from, to)))) {
+    const start = lineAt(now, nowFrom);
+    const end = start + (hunk.end - hunk.start);
     // Decided where it was read, so that it does the same as in a fork that is merged later.
-    const splice = replaceLines(text, hunk.start, hunk.end, hunk.lines);
-    if (past.intact(Math.min(splice.at, from), to)) {
-      return { ...splice, at: nowFrom + (splice.at - from) };
+    const splice = replaceLines(text, hunk.start, hunk.end, lines);
+    return past.intact(Math.min(splice.at, from), to)
+      ? { start, end, lines, splice: { ...splice, at: nowFrom + (splice.at - from) } }
+      : { start, end, lines, splice: replaceLines(now, start, end, lines) };
+  }
+  const narrow = linesBetween(now, nowFrom, nowTo);
+  const wide = linesBetween(now, past.carry(from, "left"), past.carry(to, "right"));
+  for (const { start, end, first, last } of expected === undefined ? [] : [narrow, wide]) {
+    if (end > start && sameLines(expected!, now.slice(start, end))) {
+      return { start: first, end: last, lines, splice: replaceLines(now, first, last, lines) };
     }
-    const line = lineAt(now, nowFrom);
-    return replaceLines(now, line, line + (hunk.end - hunk.start), hunk.lines);
   }
-  const firstLine = lineAt(now, nowFrom);
-  const lastLine = lineAt(now, Math.max(nowFrom, nowTo));
-  const endsAtLineStart = nowTo > nowFrom && lineStart(now, lastLine) === nowTo;
-  const endLine = Math.min(lineCount(now), endsAtLineStart ? lastLine : lastLine + 1);
-  const start = lineStart(now, firstLine);
-  const end = lineStart(now, Math.max(firstLine, endLine));
-  if (
-    hunk.expected !== undefined &&
-    end > start &&
-    sameLines(hunk.expected, now.slice(start, end))
-  ) {
-    return replaceLines(now, firstLine, endLine, hunk.lines);
-  }
+  const shown = narrow.end > narrow.start ? narrow : wide;
   throw conflictError(target, base, {
     operation: hunk.operation,
-    expected: hunk.expected ?? text.slice(from, to),
-    start,
-    end,
+    expected: expected ?? text.slice(from, to),
+    start: shown.start,
+    end: shown.end,
     baseStart: from,
     baseEnd: to,
   });
+}
+
+/** The whole lines that hold what lies between two offsets; none when nothing does. */
+function linesBetween(
+  text: PositionedText,
+  from: number,
+  to: number,
+): { first: number; last: number; start: number; end: number } {
+  const first = Math.min(lineAt(text, from), lineCount(text));
+  if (to <= from) return { first, last: first, start: from, end: from };
+  const line = lineAt(text, to);
+  const endsLine = line < lineCount(text) && lineStart(text, line) === to;
+  const last = Math.min(lineCount(text), endsLine ? line : line + 1);
+  return { first, last, start: lineStart(text, first), end: lineStart(text, last) };
 }
 
 function areWholeLines(text: PositionedText, start: number, end: number): boolean {

@@ -9,7 +9,7 @@ import {
   type TextRope,
   type Unit,
 } from "../base/index.ts";
-import type { By, Stretch } from "./changes-since.ts";
+import type { Stretch } from "./changes-since.ts";
 import type { InsertStore } from "./insert-store.ts";
 
 interface Part {
@@ -88,6 +88,10 @@ export class PastText implements PositionedText {
 
   locate(unit: Unit, value: number): number {
     checkPosition(unit, value, this.total(unit));
+    if (unit === "utf16") {
+      this.#checkBoundary(value);
+      return value;
+    }
     // The smallest offset with `value` before it: the part in which the value is reached.
     let low = 0;
     let high = this.#parts.length;
@@ -135,15 +139,31 @@ export class PastText implements PositionedText {
     return part.stretch.kind === "kept" && end - part.past <= part.stretch.length;
   }
 
-  /** The versions that touched a past range or its two ends. */
-  touching(start: number, end: number): By[] {
-    const result: By[] = [];
+  /** The versions that changed a past range: what was in it, or what came into it. */
+  changedBy(start: number, end: number): number[] {
+    return this.#touching(start, end, false);
+  }
+
+  /** The versions that changed what stands directly before or behind a past range. */
+  changedBeside(start: number, end: number): number[] {
+    return this.#touching(start, end, true);
+  }
+
+  #touching(start: number, end: number, beside: boolean): number[] {
+    const versions = new Set<number>();
+    const [from, to] = beside ? [start - 1, end + 1] : [start, end];
     for (const { stretch, past } of this.#parts) {
       if (stretch.kind === "kept") continue;
-      const to = stretch.kind === "gone" ? past + stretch.length : past;
-      if (past <= end && to >= start) result.push(stretch.by);
+      if (stretch.kind === "fresh") {
+        if (past > from && past < to)
+          for (const by of stretch.by(0, stretch.length)) versions.add(by);
+        continue;
+      }
+      const low = Math.max(0, from - past);
+      const high = Math.min(stretch.length, to - past);
+      if (low < high) for (const by of stretch.by(low, high)) versions.add(by);
     }
-    return result;
+    return [...versions];
   }
 
   /** The part that holds the past unit at `offset`; beyond the end, the last part there is. */

@@ -103,14 +103,23 @@ export function visibleRange(
   return low < high ? { low, high } : { low: 0, high: 0 };
 }
 
-/** The last version that could have shown or hidden a piece's first unit. */
-export function lastTouch({ record, activity }: IndexState, piece: Piece): number {
-  let last = Math.max(record.versionOfCounter(piece.counter), activity.lastFlip(piece.birthEdit));
-  if (piece.deathEdit !== NO_EDIT) {
-    last = Math.max(last, record.versionOfDeath(piece.death), activity.lastFlip(piece.deathEdit));
+/** The versions that last showed or hid the units [low, high) of a piece. */
+export function lastTouches(state: IndexState, piece: Piece, low: number, high: number): number[] {
+  const { record, activity } = state;
+  const versions = new Set<number>();
+  for (let unit = low; unit < high; unit++) {
+    const counter = piece.counter + unit;
+    const death = piece.descending ? piece.death - unit : piece.death + unit;
+    const causes = [record.versionOfCounter(counter), ...piece.laterDeaths];
+    if (piece.deathEdit !== NO_EDIT) causes.push(record.versionOfDeath(death));
+    const edits = new Set(causes.map((version) => record.editOf(version)));
+    const candidates = [...causes, ...[...edits].flatMap((edit) => activity.flipsOf(edit))];
+    const one: Piece = { ...piece, counter, death, length: 1 };
+    const visible = (version: number): boolean => visibleRange(state, one, version).high > 0;
+    const last = candidates
+      .toSorted((a, b) => b - a)
+      .find((version) => visible(version) !== visible(version - 1));
+    if (last !== undefined) versions.add(last);
   }
-  for (const later of piece.laterDeaths) {
-    last = Math.max(last, later, activity.lastFlip(record.editOf(later)));
-  }
-  return last;
+  return [...versions];
 }

@@ -1,5 +1,5 @@
 import { damaged } from "../base/index.ts";
-import { Activity } from "./activity.ts";
+import { Activity, isText } from "./activity.ts";
 import { flipEdit } from "./flip.ts";
 import { decodeIndex } from "./index-codec.ts";
 import { decodeRecord } from "./record-codec.ts";
@@ -15,10 +15,14 @@ export interface SavedDocument {
   readonly snapshot?: { readonly version: number; readonly bytes: Uint8Array } | undefined;
 }
 
-/** One commit of the journal: what it did and who did it. */
+/** One commit of the journal: what it did, who did it, and what the Loro document needs to do it alike. */
 export interface RecordedCommit {
   readonly change: RecordedChange;
   readonly stamp: Stamp;
+  /** The peer that wrote it. */
+  readonly peer: string | undefined;
+  /** The Loro document was brought up to date at this version: its bytes may be known elsewhere. */
+  readonly marked: boolean;
 }
 
 /** A document at rest, brought up to date with the commits made since. */
@@ -33,8 +37,11 @@ export function loadState(
   for (let version = 1; version <= stored; version++) {
     followActivity(record, state.activity, version);
   }
-  for (const { change, stamp } of commits)
+  for (const { change, stamp, peer, marked } of commits) {
+    if (peer !== undefined) record.enterPeer(peer);
     record.append(splicesOf(change), stamp, specialOf(record, change));
+    if (marked) record.marks.push(record.version);
+  }
   rebuild(state, stored + 1);
   return state;
 }
@@ -61,8 +68,19 @@ function specialOf(record: SpliceRecord, change: RecordedChange): Special | unde
   }
 }
 
-/** What a version did, as `loadState` takes it back. */
-export function changeOf(record: SpliceRecord, version: number): RecordedChange {
+/** A version as a journal keeps it and `loadState` takes it back. */
+export function recordedCommit(record: SpliceRecord, version: number): RecordedCommit {
+  const { editIndex, actor, call, message, model, turn } = record.stampOf(version);
+  const time = record.times[version - 1]!;
+  return {
+    change: changeOf(record, version),
+    stamp: { actor, edit: record.editIds[editIndex]!, time, call, message, model, turn },
+    peer: record.peerAt(version)?.peer,
+    marked: record.isMarked(version),
+  };
+}
+
+function changeOf(record: SpliceRecord, version: number): RecordedChange {
   const special = record.specials.get(version);
   const splices = record.splicesOf(version);
   if (special === undefined) return { kind: "text", splices };
@@ -105,17 +123,11 @@ function rebuild(state: IndexState, from: number): void {
 
 function followActivity(record: SpliceRecord, activity: Activity, version: number): void {
   const special = record.specials.get(version);
-  const edit = record.editOf(version);
   if (special?.kind === "flip") {
     activity.flip(special.target, special.active, record.stampOf(version).actor, version);
-  } else if (record.editSpan(edit)[0] === version && beginsEdit(special)) {
-    activity.editBegun(record.editActors[edit]!);
+  } else if (isText(record, version)) {
+    activity.textCommitted(record, version);
   }
-}
-
-/** Births and changes of structure are no Edits of text: they end nobody's redo list. */
-export function beginsEdit(special: Special | undefined): boolean {
-  return special?.kind !== "birth" && special?.kind !== "structure";
 }
 
 function checkFits({ record, index }: IndexState, version: number): void {

@@ -148,11 +148,16 @@ export class SpliceRecord {
     return version === 0 ? 0 : this.#deathEnds.at(version - 1);
   }
 
-  /** Whether a version did such a thing at all. */
-  did(version: number, what: "inserted" | "deleted" | "flipped"): boolean {
-    if (what === "flipped") return true;
-    if (what === "deleted") return this.deathEnd(version) > this.deathEnd(version - 1);
-    return this.counterEnd(version) > this.counterEnd(version - 1);
+  /** The versions that inserted the counters, or gave the death numbers, from `start` to `end` (exclusive). */
+  versionsThat(what: "inserted" | "deleted", start: number, end: number): number[] {
+    const ends = what === "inserted" ? this.#counterEnds : this.#deathEnds;
+    const versions: number[] = [];
+    for (let at = start; at < end;) {
+      const index = ends.firstAbove(at);
+      versions.push(index + 1);
+      at = ends.at(index);
+    }
+    return versions;
   }
 
   versionOfCounter(counter: number): number {
@@ -182,6 +187,16 @@ export class SpliceRecord {
   /** The versions of an Edit lie between these two; others may lie between as well. */
   editSpan(editIndex: number): [first: number, last: number] {
     return [this.#editFirst.at(editIndex), this.#editLast.at(editIndex)];
+  }
+
+  /** A peer is on record from the first version it writes. */
+  enterPeer(peer: string): void {
+    if (this.peers.at(-1)?.peer !== peer) this.peers.push({ from: this.version + 1, peer });
+  }
+
+  isMarked(version: number): boolean {
+    const index = this.marks.firstAbove(version) - 1;
+    return index >= 0 && this.marks.at(index) === version;
   }
 
   /** The peer that writes `version`, and the last version it writes before another takes over. */

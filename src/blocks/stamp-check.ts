@@ -1,7 +1,10 @@
-import { KumikoError } from "../base/index.ts";
+import { checkWellFormed, KumikoError } from "../base/index.ts";
 import type { Activity } from "./activity.ts";
 import type { SpliceRecord } from "./splice-record.ts";
 import type { Stamp } from "./types.ts";
+
+/** Beyond any calendar, and small enough that differences of times stay exact. */
+const LATEST = 2 ** 50;
 
 export function checkStamp(stamp: Stamp): void {
   if (stamp.actor === "" || stamp.edit === "") {
@@ -10,7 +13,17 @@ export function checkStamp(stamp: Stamp): void {
       edit: stamp.edit,
     });
   }
-  if (!Number.isSafeInteger(stamp.time)) {
+  for (const text of [
+    stamp.actor,
+    stamp.edit,
+    stamp.call,
+    stamp.message,
+    stamp.model,
+    stamp.turn,
+  ]) {
+    if (text !== undefined) checkWellFormed(text);
+  }
+  if (!Number.isInteger(stamp.time) || stamp.time < 0 || stamp.time > LATEST) {
     throw new KumikoError(
       "invalid_argument",
       `The time of a commit is whole milliseconds, not ${stamp.time}.`,

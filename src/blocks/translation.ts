@@ -1,5 +1,4 @@
 import type { PositionedText } from "../base/index.ts";
-import type { By } from "./changes-since.ts";
 import type { PastText } from "./past-text.ts";
 import type { Splice } from "./types.ts";
 
@@ -10,7 +9,7 @@ export interface EditTarget {
   /** A past version with its way to the current text; `undefined` for the current version itself. */
   past(version: number): PastText | undefined;
   read(version?: number): string;
-  authors(versions: readonly By[]): Author[];
+  authors(versions: readonly number[]): Author[];
 }
 
 export interface Author {

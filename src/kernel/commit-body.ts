@@ -5,15 +5,14 @@ import {
   damaged,
   KumikoError,
 } from "../base/index.ts";
-import type { RecordedChange, Splice } from "../blocks/index.ts";
+import type { RecordedChange, RecordedCommit, Splice } from "../blocks/index.ts";
 import type { NewBlockRow } from "./ports.ts";
 
 /**
  * What one commit did, as the journal keeps it: a change of the text, the block's new state, or both.
  * A format is never changed once written.
  */
-export interface CommitBody {
-  readonly change: RecordedChange;
+export interface CommitBody extends Pick<RecordedCommit, "change" | "peer" | "marked"> {
   /** Present when something other than the text changed. */
   readonly row?: NewBlockRow | undefined;
 }
@@ -21,10 +20,11 @@ export interface CommitBody {
 const FORMAT = 1;
 const kinds = ["text", "structure", "baseline", "birth", "import", "flip"] as const;
 
-export function encodeBody({ change, row }: CommitBody): Uint8Array {
+export function encodeBody({ change, peer, marked, row }: CommitBody): Uint8Array {
   const writer = new ByteWriter();
   writer.byte(FORMAT);
-  writer.byte(kinds.indexOf(change.kind) * 2 + (row === undefined ? 0 : 1));
+  writer.byte(kinds.indexOf(change.kind) * 4 + (marked ? 2 : 0) + (row === undefined ? 0 : 1));
+  writer.text(peer ?? "");
   if (row !== undefined) writeRow(writer, row);
   if (change.kind === "birth") writer.text(change.hash);
   if (change.kind === "import") writer.bytes(change.update);
@@ -47,11 +47,13 @@ export function decodeBody(bytes: Uint8Array): CommitBody {
     );
   }
   const head = reader.byte();
-  const kind = kinds[head >> 1];
+  const kind = kinds[head >> 2];
+  const marked = (head & 2) !== 0;
+  const peer = reader.text() || undefined;
   const row = head & 1 ? readRow(reader) : undefined;
   const change = readChange(reader, kind);
   if (!reader.done) throw damaged("a commit has bytes left over");
-  return row === undefined ? { change } : { change, row };
+  return { change, peer, marked, row };
 }
 
 function readChange(reader: ByteReader, kind: (typeof kinds)[number] | undefined): RecordedChange {

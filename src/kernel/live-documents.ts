@@ -13,6 +13,8 @@ export interface LiveDocument {
   /** Only this version, and what `durableState` says, may be shown to anyone. */
   durable: number;
   durableState: BlockState | undefined;
+  /** Tasks that hold it: it may not be let go under them. */
+  holders: number;
   /** Holds a change that will not be journalled: it must be loaded again before anyone builds on it. */
   spoilt: boolean;
 }
@@ -37,19 +39,29 @@ export class LiveDocuments implements Disposable {
     return this.#live.size;
   }
 
-  /** Only the holder of the block's queue may ask: loading is not done twice at once. */
+  /**
+   * Only the holder of the block's queue may ask: loading is not done twice at once. Whoever opens a
+   * document closes it.
+   */
   async open(block: string): Promise<LiveDocument> {
     const known = this.#live.get(block);
     if (known !== undefined && !known.spoilt) {
       this.#live.delete(block);
       this.#live.set(block, known);
+      known.holders++;
       return known;
     }
     if (known !== undefined) this.#drop(known);
     const loaded = await this.#load(block);
     this.#live.set(block, loaded);
+    loaded.holders++;
     this.#makeRoom();
     return loaded;
+  }
+
+  close(live: LiveDocument): void {
+    live.holders--;
+    this.#makeRoom();
   }
 
   /** Without loading: for readers, who need no queue. */
@@ -89,6 +101,7 @@ export class LiveDocuments implements Disposable {
       state,
       durable: document.version,
       durableState: state,
+      holders: 0,
       spoilt: false,
     };
   }
@@ -96,7 +109,7 @@ export class LiveDocuments implements Disposable {
   #makeRoom(): void {
     for (const live of this.#live.values()) {
       if (this.#live.size <= this.#limit) return;
-      if (live.document.version === live.durable) this.#drop(live);
+      if (live.holders === 0 && live.document.version === live.durable) this.#drop(live);
     }
   }
 
@@ -106,12 +119,10 @@ export class LiveDocuments implements Disposable {
   }
 }
 
-export function toRecorded(commit: StoredCommit): RecordedCommit {
+function toRecorded(commit: StoredCommit): RecordedCommit {
   const { actor, edit, time, call, message, model, turn } = commit;
-  return {
-    change: decodeBody(commit.body).change,
-    stamp: { actor, edit, time, call, message, model, turn },
-  };
+  const { change, peer, marked } = decodeBody(commit.body);
+  return { change, peer, marked, stamp: { actor, edit, time, call, message, model, turn } };
 }
 
 export function unknownBlock(block: string): KumikoError {

@@ -37,6 +37,7 @@ export type Step =
       /** Any Edit or flip, or undefined for the caller's own newest. */
       readonly named: number | undefined;
     }
+  | { readonly kind: "touch"; readonly actor: string; readonly edit: number }
   | { readonly kind: "rollback"; readonly actor: string; readonly version: number };
 
 /** Where a burst begins: at one's own cursor, where anybody wrote last, or anywhere. */
@@ -77,6 +78,7 @@ const flip = fc.record({
   actor,
   named: fc.option(fc.nat(50), { nil: undefined }),
 });
+const touch = fc.record({ kind: fc.constant("touch" as const), actor, edit: fc.nat(5) });
 const rollback = fc.record({ kind: fc.constant("rollback" as const), actor, version: fc.nat(100) });
 
 export const editStep: fc.Arbitrary<Step> = fc.oneof(
@@ -88,6 +90,7 @@ export const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: splices },
   { weight: 5, arbitrary: flip },
   { weight: 1, arbitrary: rollback },
+  { weight: 1, arbitrary: touch },
 );
 
 export function historyOf(maxLength: number, step = anyStep): fc.Arbitrary<Step[]> {
@@ -162,6 +165,13 @@ export class History {
       case "splices":
         this.#splices(step);
         break;
+      case "touch": {
+        const stamp = this.stamp(step.actor, this.#editFor(step.actor, step.edit));
+        this.document.touch(stamp);
+        this.oracle.touch(stamp);
+        this.#compare();
+        break;
+      }
       case "rollback": {
         const version = step.version % (this.document.version + 1);
         this.commit(this.document.translateRollback(version), this.stamp(step.actor));

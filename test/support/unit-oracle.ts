@@ -16,7 +16,7 @@ interface OracleEdit {
   last: number;
   /** Of a flip: what it flipped, and to what. */
   readonly flips?: { readonly target: string; readonly active: boolean };
-  /** Whether it is a baseline or a birth, which nobody can undo. */
+  /** Whether it is a baseline, a birth or without text, which nobody can undo. */
   readonly fixed: boolean;
 }
 
@@ -76,6 +76,15 @@ export class UnitOracle {
   /** A commit that nobody can undo, with or without text. */
   commitFixed(splices: readonly Splice[], stamp: Stamp): void {
     this.#record(splices, stamp, true);
+  }
+
+  /** A commit without text, which is nobody's to undo unless its Edit has text as well. */
+  touch({ edit, actor }: Stamp): void {
+    const known = this.#edits.get(edit);
+    if (known === undefined) {
+      this.#edits.set(edit, { id: edit, actor, active: true, last: 0, fixed: true });
+    } else known.last = this.version + 1;
+    this.#nextVersion([]);
   }
 
   flip({ edit, active }: NonNullable<Flip>, stamp: Stamp, splices: readonly Splice[]): void {

@@ -104,11 +104,12 @@ export class CommitDoor {
     return this.#queue.run([...blocks, ...callKey], async () => {
       const answered = await this.#earlierAnswer<Answer>(request);
       if (answered !== undefined) return answered;
-      const documents = await this.#open(blocks);
-      invocation.signal?.throwIfAborted();
-      const applied = this.#apply(request, documents, request.plan(documents));
-      const answer = request.answer(applied.result);
-      return { answer, durable: this.#write(request, applied, answer) };
+      return this.#holding(blocks, (documents) => {
+        invocation.signal?.throwIfAborted();
+        const applied = this.#apply(request, documents, request.plan(documents));
+        const answer = request.answer(applied.result);
+        return { answer, durable: this.#write(request, applied, answer) };
+      });
     });
   }
 
@@ -117,7 +118,7 @@ export class CommitDoor {
     blocks: readonly string[],
     run: (documents: ReadonlyMap<string, LiveDocument>) => Result | Promise<Result>,
   ): Promise<Result> {
-    return this.#queue.run(blocks, async () => run(await this.#open(blocks)));
+    return this.#queue.run(blocks, () => this.#holding(blocks, run));
   }
 
   /** Resolves when everything applied so far is on disk or has failed. */
@@ -142,14 +143,21 @@ export class CommitDoor {
     }
   }
 
-  async #open(blocks: readonly string[]): Promise<Map<string, LiveDocument>> {
-    const documents = new Map<string, LiveDocument>();
-    for (const block of blocks) {
-      // A spoilt document may be loaded only when what it was built on has been decided.
-      if (this.#ports.documents.peek(block) === undefined) await this.#writer.idle();
-      documents.set(block, await this.#ports.documents.open(block));
+  async #holding<Result>(
+    blocks: readonly string[],
+    run: (documents: ReadonlyMap<string, LiveDocument>) => Result | Promise<Result>,
+  ): Promise<Result> {
+    const held = new Map<string, LiveDocument>();
+    try {
+      for (const block of blocks) {
+        // A spoilt document may be loaded only when what it was built on has been decided.
+        if (this.#ports.documents.peek(block) === undefined) await this.#writer.idle();
+        held.set(block, await this.#ports.documents.open(block));
+      }
+      return await run(held);
+    } finally {
+      for (const live of held.values()) this.#ports.documents.close(live);
     }
-    return documents;
   }
 
   async #earlierAnswer<Answer>(
@@ -210,7 +218,8 @@ export class CommitDoor {
         changes.push({ block: change.block, version, splices, state });
         if (version === before) continue;
         const row = change.state === undefined ? undefined : toRow(change.state);
-        const body: CommitBody = { change: live.document.change(version), row };
+        const { change: made, peer, marked } = live.document.recorded(version);
+        const body: CommitBody = { change: made, peer, marked, row };
         if (row !== undefined) rows.push(row);
         bodies.push(body);
         commits.push({
