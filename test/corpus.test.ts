@@ -25,7 +25,7 @@ const peer = "7";
 describe.each(readdirSync(folder))("old bytes: %s", (file) => {
   const corpus = JSON.parse(readFileSync(join(folder, file), "utf8")) as Corpus;
 
-  const check = (document: BlockDocument): void => {
+  const expectCorpus = (document: BlockDocument): void => {
     const versions = Array.from({ length: document.version + 1 }, (_, at) => document.read(at));
     expect(versions).toEqual(corpus.versions);
     expect(document.blame()).toEqual(corpus.blame);
@@ -34,7 +34,7 @@ describe.each(readdirSync(folder))("old bytes: %s", (file) => {
 
   test("RECORD-1: a record alone gives every version, blame and history", () => {
     using document = BlockDocument.load({ record: bytes(corpus.record) }, { peer });
-    check(document);
+    expectCorpus(document);
   });
 
   test("RECORD-2: a record gives the Loro update it gave when it was written", () => {
@@ -51,7 +51,7 @@ describe.each(readdirSync(folder))("old bytes: %s", (file) => {
       snapshot: { version, bytes: bytes(snapshot) },
     };
     using document = BlockDocument.load(saved, { peer });
-    check(document);
+    expectCorpus(document);
     using other = BlockDocument.load({ record: bytes(corpus.record) }, { peer: "8" });
     other.commit([{ at: 0, remove: 0, insert: "more " }], { actor: "ben", edit: "b", time: 3000 });
     document.import(other.exportSince(document.versionVector()), {

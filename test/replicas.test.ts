@@ -607,8 +607,8 @@ describe("ownership", () => {
     const names = Object.getOwnPropertyNames(prototype).filter((name) => name !== "constructor");
     expect(names.length).toBeGreaterThan(20);
     const answers = names.map((name) => {
-      const { get, value } = Object.getOwnPropertyDescriptor(prototype, name)!;
-      const use = (get ?? value) as (this: BlockDocument) => unknown;
+      const property = Object.getOwnPropertyDescriptor(prototype, name)!;
+      const use = (property.get ?? property.value) as (this: BlockDocument) => unknown;
       return [name, codeOf(() => use.call(document))];
     });
     expect(answers).toEqual(names.map((name) => [name, "disposed"]));
@@ -626,7 +626,6 @@ describe("ownership", () => {
   }
 
   test("OWNER-1: it gives back every wasm object at once, without the garbage collector", () => {
-    const made: (LoroDoc | object)[] = [];
     const freed = vi.spyOn(LoroDoc.prototype, "free");
     const text = vi.spyOn(LoroDoc.prototype, "getText");
     for (let left = 20; left > 0; left--) {
@@ -636,11 +635,11 @@ describe("ownership", () => {
       using again = loaded(document.save({ snapshot: true }));
       again.import(document.exportSince(), stamp("amy", "i1"));
     }
-    for (const { value } of text.mock.results) made.push(value as object);
+    const made = text.mock.results.map(({ value }) => value as Record<string, unknown>);
     expect(freed).toHaveBeenCalledTimes(40);
     expect(made).toHaveLength(40);
     // A wasm object that was given back has no pointer left.
-    for (const each of made) expect((each as { __wbg_ptr: number }).__wbg_ptr).toBe(0);
+    for (const each of made) expect(each["__wbg_ptr"]).toBe(0);
     freed.mockRestore();
     text.mockRestore();
   });

@@ -5,3 +5,8 @@ export interface Clock {
 
 /** Monotonic: for deadlines and durations. */
 export const monotonicClock: Clock = { now: () => performance.now() };
+
+/** Runs something later, unless it is called off before. Injected like the clock. */
+export interface Timers {
+  after(milliseconds: number, run: () => void): { cancel(): void };
+}

@@ -14,7 +14,7 @@ export interface BlockId {
   readonly sequence: number;
 }
 
-export function isIdPart(text: string): boolean {
+function isIdPart(text: string): boolean {
   return PART.test(text);
 }
 

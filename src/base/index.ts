@@ -1,9 +1,9 @@
 export { ByteReader, ByteWriter, damaged } from "./bytes.ts";
-export { type Clock, monotonicClock } from "./clock.ts";
+export { type Clock, monotonicClock, type Timers } from "./clock.ts";
 export { IntColumn } from "./column.ts";
 export { type ErrorCode, errorCodes, type Fact, type Facts, KumikoError } from "./errors.ts";
 export { sha256Bytes, sha256Text } from "./hash.ts";
-export { type BlockId, checkIdPart, formatBlockId, isIdPart, parseBlockId } from "./ids.ts";
+export { checkIdPart, formatBlockId, parseBlockId } from "./ids.ts";
 export { KeyedQueue } from "./keyed-queue.ts";
 export { Random } from "./random.ts";
 export { SumLeaf, SumTree } from "./sum-tree.ts";

@@ -223,17 +223,13 @@ describe("line edits", () => {
       fc.property(textOfLines, wish, lineText, (text, each, other) => {
         const operation = fitting(text, { ...each, expectation: "exact" });
         fc.pre(operation.op !== "insert");
-        const right = operation.op === "insert" ? "" : (operation.expected_text ?? "");
+        const right = operation.expected_text ?? "";
         const wrong = `${right.replace(/\n$/, "")}${other}!`;
         const document = documentOf(text);
         const before = stateOf(document);
         for (const base of [1, undefined]) {
           const { code, facts } = refusal(() =>
-            translateEdit(
-              document,
-              [{ ...operation, expected_text: wrong } as EditOperation],
-              base,
-            ),
+            translateEdit(document, [{ ...operation, expected_text: wrong }], base),
           );
           expect(code).toBe("conflict");
           expect(facts).toMatchObject({
@@ -279,8 +275,7 @@ describe("line edits", () => {
         const splices = translateEdit(document, [operation], 1);
         expect(splices.length).toBeLessThanOrEqual(1);
         for (const { at, remove, insert } of splices) {
-          const removed = [...text.slice(at, at + remove)];
-          const added = [...insert];
+          const [removed, added] = [Array.from(text.slice(at, at + remove)), Array.from(insert)];
           if (removed.length === 0 || added.length === 0) continue;
           expect(removed[0]).not.toBe(added[0]);
           expect(removed.at(-1)).not.toBe(added.at(-1));

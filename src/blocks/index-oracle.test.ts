@@ -487,6 +487,7 @@ describe("versions", () => {
 test("BLAME-1: every unit of a long document typed by three, with undos, has its own author", () => {
   const steps = fc.sample(anyStep, { seed: seed(), numRuns: scaled(3000) });
   const { document, oracle } = emptyHistory().run(steps);
+  expect(document.version).toBeGreaterThan(steps.length / 2);
   compareBlame(document, oracle);
   compareVersions(document, oracle);
 });
@@ -498,7 +499,7 @@ test("VERSION-3: histories longer than a chunk of the store read back", () => {
   history.commit([{ at: 0, remove: 0, insert: paste }], history.stamp("amy"));
   history.commit([{ at: 9000, remove: 900, insert: paste }], history.stamp("bob"));
   history.commit([{ at: 3600, remove: 7200, insert: "" }], history.stamp("claude"));
-  history.flip("undo", "bob");
+  expect(history.flip("undo", "bob")).toBe(true);
   compareVersions(document, oracle);
   compareVersions(loaded({ record: document.save().record }), oracle);
 });

@@ -10,6 +10,8 @@ export interface EditTarget {
   past(version: number): PastText | undefined;
   read(version?: number): string;
   authors(versions: readonly number[]): Author[];
+  /** The splices that make the text what it was at a version. */
+  translateRollback(version: number): Splice[];
 }
 
 export interface Author {

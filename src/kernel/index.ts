@@ -1,12 +1,6 @@
+export type { AppendReceipt } from "./appends.ts";
 export type { BlockState } from "./block-state.ts";
-export type { Applied, AppliedChange, Authorise, Decision, Operation } from "./commit/door.ts";
-export type { ContextInfo, Member } from "./contexts.ts";
-export type { FeedEvent, FeedOptions } from "./feed.ts";
+export type { Applied, AppliedChange } from "./commit/door.ts";
+export type { FeedEvent } from "./feed.ts";
 export type { Invocation } from "./invocation.ts";
-export {
-  type BlockReading,
-  Kernel,
-  type KernelOptions,
-  type NewBlock,
-  type TextEdit,
-} from "./kernel.ts";
+export { Kernel, type NewBlock, type ShownBlock } from "./kernel.ts";

@@ -1,5 +1,6 @@
-import { type Clock, KeyedQueue, KumikoError } from "../base/index.ts";
-import type { EditTarget, Splice } from "../blocks/index.ts";
+import { type Clock, KeyedQueue, KumikoError, type Timers } from "../base/index.ts";
+import { type EditTarget, type Splice, translateAppend } from "../blocks/index.ts";
+import { type AppendReceipt, Appends } from "./appends.ts";
 import type {
   BlockFlags,
   BlockKind,
@@ -20,6 +21,7 @@ import { Feed, toEvent } from "./feed.ts";
 import type { Invocation } from "./invocation.ts";
 import { LiveDocuments, type LiveDocument, unknownBlock } from "./live-documents.ts";
 import type { ChildrenQuery, Store } from "./ports.ts";
+import { editTarget, readable, type ReadableDocument } from "./readable-document.ts";
 import { Readers } from "./readers.ts";
 import { checkPlace, checkStatusChange, Places } from "./structure.ts";
 
@@ -28,6 +30,7 @@ export interface KernelOptions {
   readonly store: Store;
   /** Wall-clock time in whole milliseconds. */
   readonly clock: Clock;
+  readonly timers: Timers;
   /** A number nobody else uses, as digits: who writes on behalf of this process. */
   newPeer(): string;
   readonly authorise?: Authorise | undefined;
@@ -56,10 +59,9 @@ export interface TextEdit<Answer> {
   answer(applied: Applied): Answer;
 }
 
-export interface BlockReading {
+export interface ShownBlock {
   readonly state: BlockState;
-  readonly version: number;
-  readonly text: string;
+  readonly document: ReadableDocument;
 }
 
 const allowAll: Authorise = () => Promise.resolve({ decision: "allow", reason: "no rules yet" });
@@ -79,6 +81,7 @@ export class Kernel implements AsyncDisposable {
   readonly #door: CommitDoor;
   readonly #places: Places;
   readonly #placing = new KeyedQueue();
+  readonly #appends: Appends;
   readonly #epoch: number;
   #edits = 0;
   #closed = false;
@@ -107,6 +110,18 @@ export class Kernel implements AsyncDisposable {
         this.#documents.forgetUnwritten(options.newPeer());
         this.#places.forget();
       },
+    });
+    this.#appends = new Appends({
+      timers: options.timers,
+      newEdit: () => this.newEdit(),
+      commit: (invocation, block, edit, text) =>
+        this.editText(invocation, {
+          blocks: [block],
+          operation: "append",
+          edit,
+          translate: (target) => translateAppend(target, text),
+          answer: ({ changes }) => changes[0]!.version,
+        }),
     });
   }
 
@@ -187,7 +202,7 @@ export class Kernel implements AsyncDisposable {
       plan: (documents) =>
         [...documents.values()].map((live): PlannedChange => {
           const state = known(live);
-          const splices = request.translate(live.document, live.block);
+          const splices = request.translate(editTarget(live.document), live.block);
           if (state.status !== "pending" || splices.length === 0)
             return { block: live.block, text: { splices } };
           const running: BlockState = { ...state, status: "running", owner: invocation.actor };
@@ -208,6 +223,7 @@ export class Kernel implements AsyncDisposable {
     },
   ): Promise<Answer> {
     this.#checkOpen();
+    await this.#appends.end(block);
     return this.#door.edit({
       invocation,
       operation: "change",
@@ -225,27 +241,36 @@ export class Kernel implements AsyncDisposable {
     });
   }
 
-  /** The block as it is on disk, at any version. */
-  async read(block: string, version?: number): Promise<BlockReading> {
+  /** Text that streams in: taken at once, kept soon. */
+  async append(
+    invocation: Invocation,
+    block: string,
+    text: string,
+    options: { flush?: boolean } = {},
+  ): Promise<AppendReceipt> {
     this.#checkOpen();
-    return this.#door.look([block], (documents) => {
-      const live = documents.get(block)!;
-      const state = live.durableState;
-      if (state === undefined) throw unknownBlock(block);
-      const shown = version ?? live.durable;
-      if (shown > live.durable) {
-        throw new KumikoError(
-          "out_of_range",
-          `There is no version ${shown} of ${block}: it has 0 to ${live.durable}.`,
-          {
-            block,
-            version: shown,
-            minimum: 0,
-            maximum: live.durable,
-          },
-        );
-      }
-      return { state, version: shown, text: live.document.read(shown) };
+    await this.#appliedState(block);
+    const durable = this.#documents.peek(block)?.durable ?? 0;
+    return this.#appends.append(invocation, block, text, { ...options, durable });
+  }
+
+  /** Shows a block as it is on disk. What is shown cannot be changed through it. */
+  async look<Result>(block: string, show: (shown: ShownBlock) => Result): Promise<Result> {
+    this.#checkOpen();
+    await this.#appends.settle(block);
+    return this.#door.look(block, ({ document, durableState }) => {
+      if (durableState === undefined) throw unknownBlock(block);
+      return show({ state: durableState, document: readable(document) });
+    });
+  }
+
+  /** Translates without committing: what would happen to the block as it is on disk. */
+  async tryOut<Result>(block: string, run: (target: EditTarget) => Result): Promise<Result> {
+    this.#checkOpen();
+    await this.#appends.settle(block);
+    return this.#door.look(block, ({ document, durableState }) => {
+      if (durableState === undefined) throw unknownBlock(block);
+      return run(editTarget(document));
     });
   }
 
@@ -266,6 +291,7 @@ export class Kernel implements AsyncDisposable {
   /** Lets what is under way finish, then gives everything back. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return;
+    await this.#appends.endAll();
     this.#closed = true;
     this.feed.close();
     await this.#door.settle();

@@ -4,6 +4,9 @@ import { type BlockState, fromRow } from "./block-state.ts";
 import { decodeBody } from "./commit-body.ts";
 import type { Store, StoredCommit } from "./ports.ts";
 
+/** Commits replayed at loading before a snapshot is worth its bytes. */
+const SNAPSHOT_AFTER = 512;
+
 /** A document in memory, with what is applied to it and how much of that is on disk. */
 export interface LiveDocument {
   readonly block: string;
@@ -13,6 +16,8 @@ export interface LiveDocument {
   /** Only this version, and what `durableState` says, may be shown to anyone. */
   durable: number;
   durableState: BlockState | undefined;
+  /** Settles when all that is applied is on disk, or has failed. Never rejects. */
+  written: Promise<void>;
   /** Tasks that hold it: it may not be let go under them. */
   holders: number;
   /** Holds a change that will not be journalled: it must be loaded again before anyone builds on it. */
@@ -94,6 +99,7 @@ export class LiveDocuments implements Disposable {
       peer: this.#peer,
       commits: commits.map(toRecorded),
     });
+    if (commits.length > SNAPSHOT_AFTER) await this.#keepSnapshot(block, document);
     const state = row === undefined ? undefined : fromRow(row);
     return {
       block,
@@ -102,8 +108,20 @@ export class LiveDocuments implements Disposable {
       durable: document.version,
       durableState: state,
       holders: 0,
+      written: Promise.resolve(),
       spoilt: false,
     };
+  }
+
+  /** Spares the next loading what this one had to replay. */
+  async #keepSnapshot(block: string, document: BlockDocument): Promise<void> {
+    try {
+      const bytes = encodeSaved(document.save());
+      await this.#store.putSnapshot(block, { version: document.version, bytes });
+    } catch (error) {
+      // A full disk must not keep anyone from reading; the next loading tries again.
+      if (!(error instanceof KumikoError) || error.code !== "journal_unwritable") throw error;
+    }
   }
 
   #makeRoom(): void {
@@ -129,7 +147,7 @@ export function unknownBlock(block: string): KumikoError {
   return new KumikoError("unknown_block", `There is no block ${block}.`, { block });
 }
 
-export function encodeSaved({ record, index, snapshot }: SavedDocument): Uint8Array {
+function encodeSaved({ record, index, snapshot }: SavedDocument): Uint8Array {
   const writer = new ByteWriter();
   writer.bytes(record);
   writer.bytes(index ?? new Uint8Array());

@@ -6,7 +6,7 @@ import type { Fault } from "../../src/store/memory/faults.ts";
 import { MemoryStore } from "../../src/store/memory/memory-store.ts";
 
 /** What someone was told: it must be true for ever after. */
-export interface Acknowledged {
+interface Acknowledged {
   readonly block: string;
   readonly version: number;
   readonly edit: string;
@@ -15,7 +15,7 @@ export interface Acknowledged {
 }
 
 /** What someone saw: it must never be taken back. */
-export interface Seen {
+interface Seen {
   readonly block: string;
   readonly version: number;
   readonly text: string;
@@ -41,12 +41,16 @@ export interface LifeOptions {
 
 const CONTEXT = "main";
 
+/** Nothing here waits for time to pass. */
+const noTimers = { after: () => ({ cancel: () => undefined }) };
+
 /** Opens a kernel on a disk, without faults. */
 export function openOn(disk: MemoryDisk, time: { now: number }): Promise<Kernel> {
   return Kernel.open({
     id: "sim",
     store: new MemoryStore({ disk }),
     clock: { now: () => time.now++ },
+    timers: noTimers,
     newPeer: () => String(1000 + time.now++),
     liveDocuments: 2,
   });
@@ -59,7 +63,7 @@ export function openOn(disk: MemoryDisk, time: { now: number }): Promise<Kernel>
 export async function live(options: LifeOptions): Promise<Life> {
   const { disk, random, time } = options;
   const life: Life = { acknowledged: [], seen: [], events: [], trace: [], alive: [] };
-  let dead = false;
+  const process = { dead: false };
   let calm = !options.faulty;
   const faults = async (): Promise<Fault> => {
     if (calm) return "pass";
@@ -68,7 +72,7 @@ export async function live(options: LifeOptions): Promise<Life> {
     const chance = random.next();
     const fault =
       chance < 0.9 ? "pass" : chance < 0.96 ? "fail" : chance < 0.98 ? "crash" : "crash_after";
-    dead ||= fault === "crash" || fault === "crash_after";
+    process.dead ||= fault === "crash" || fault === "crash_after";
     return fault;
   };
   const refused = (error: unknown): void => {
@@ -81,6 +85,7 @@ export async function live(options: LifeOptions): Promise<Life> {
       id: "sim",
       store: new MemoryStore({ disk, faults }),
       clock: { now: () => time.now++ },
+      timers: noTimers,
       newPeer: () => String(1000 + time.now++),
       liveDocuments: 2,
     });
@@ -92,7 +97,7 @@ export async function live(options: LifeOptions): Promise<Life> {
   const listening = listen(kernel, life).catch(refused);
   const blocks: string[] = [];
   const client = async (actor: string): Promise<void> => {
-    for (let call = 0; call < options.calls && !dead; call++) {
+    for (let call = 0; call < options.calls && !process.dead; call++) {
       try {
         await act(kernel, actor, `${actor}-${time.now++}`, blocks, random, life);
       } catch (error) {
@@ -102,7 +107,7 @@ export async function live(options: LifeOptions): Promise<Life> {
   };
   const names = ["ann", "ben", "claude", "codex"].slice(0, options.clients);
   await Promise.all(names.map(client));
-  if (!dead) {
+  if (!process.dead) {
     // Whatever failed before, a living process must be able to write again.
     calm = true;
     for (const block of blocks) life.alive.push(await extend(kernel, block, `end-${time.now++}`));
@@ -164,7 +169,10 @@ async function act(
   ];
   const bases = new Map<string, number>();
   for (const block of chosen) {
-    const { version, text } = await kernel.read(block);
+    const [version, text] = await kernel.look(
+      block,
+      ({ document }) => [document.version, document.read()] as const,
+    );
     life.seen.push({ block, version, text });
     bases.set(block, version);
   }

@@ -7,9 +7,9 @@ import type { LiveDocument, LiveDocuments } from "../live-documents.ts";
 import type { CallRow, NewBlockRow, NewCommit, Store, StoredCommit } from "../ports.ts";
 import { GroupWriter } from "./group-writer.ts";
 
-export type Operation = "read" | "append" | "change" | "create" | "delete";
+type Operation = "read" | "append" | "change" | "create" | "delete";
 
-export interface Decision {
+interface Decision {
   readonly decision: "allow" | "ask" | "deny";
   readonly reason: string;
 }
@@ -113,12 +113,12 @@ export class CommitDoor {
     });
   }
 
-  /** Runs something that needs the documents to stand still, without changing them. */
-  async look<Result>(
-    blocks: readonly string[],
-    run: (documents: ReadonlyMap<string, LiveDocument>) => Result | Promise<Result>,
-  ): Promise<Result> {
-    return this.#queue.run(blocks, () => this.#holding(blocks, run));
+  /** Shows a document as it is on disk: waits for what is under way, and nothing changes meanwhile. */
+  async look<Result>(block: string, run: (live: LiveDocument) => Result): Promise<Result> {
+    return this.#queue.run([block], async () => {
+      await this.#ports.documents.peek(block)?.written;
+      return this.#holding([block], (documents) => run(documents.get(block)!));
+    });
   }
 
   /** Resolves when everything applied so far is on disk or has failed. */
@@ -265,9 +265,12 @@ export class CommitDoor {
         }
       },
     });
-    return written.finally(() => {
+    const settled = written.finally(() => {
       if (callRow !== undefined) this.#answering.delete(`${actor}:${call!}`);
     });
+    const quiet = settled.catch(() => undefined);
+    for (const { block } of commits) documents.get(block)!.written = quiet;
+    return settled;
   }
 }
 

@@ -1,0 +1,81 @@
+import { parseBlockId } from "../../base/index.ts";
+import type { Batch, BatchOutcome, BlockRow, StoredCommit } from "../../kernel/ports.ts";
+import { aheadOfStore, checkBatch, type CommitsByBlock } from "../contract.ts";
+import type { Tables } from "./tables.ts";
+
+/**
+ * Writes a batch inside the caller's transaction, or says why not. Everything is checked before the first
+ * write, so a refused batch leaves the transaction as it was and others in it are not touched.
+ */
+export function writeBatch(tables: Tables, batch: Batch): BatchOutcome {
+  const byBlock = checkBatch(batch);
+  for (const { actor, call } of batch.calls) {
+    const answered = tables.calls.get(actor, call);
+    if (answered !== undefined) return { kind: "answered", call: answered };
+  }
+  const { fence } = batch;
+  if (fence !== undefined && !tables.leases.holds(fence.lease, fence.token)) {
+    return { kind: "fenced" };
+  }
+  const missing = missingCommits(tables, byBlock);
+  if (missing.length > 0) return { kind: "moved", missing };
+  const occupant = occupantOf(tables, batch);
+  if (occupant !== undefined) return { kind: "occupied", row: occupant };
+  return { kind: "committed", positions: write(tables, batch, byBlock) };
+}
+
+function missingCommits({ journal, names }: Tables, byBlock: CommitsByBlock): StoredCommit[] {
+  const missing: StoredCommit[] = [];
+  for (const [block, [first]] of byBlock) {
+    const id = names.id(block);
+    const version = id === undefined ? 0 : journal.versionOf(block, id);
+    const expected = first!.expectedVersion;
+    if (expected > version) throw aheadOfStore(block, expected, version);
+    if (expected < version) missing.push(...journal.commitsOf(block, expected));
+  }
+  return missing.toSorted((left, right) => left.position - right.position);
+}
+
+function occupantOf({ rows }: Tables, batch: Batch): BlockRow | undefined {
+  const moving = new Set(batch.rows.map((row) => row.block));
+  for (const { context, parent, order } of batch.rows) {
+    const there = rows.at(context, parent, order);
+    if (there !== undefined && !moving.has(there.block)) return there;
+  }
+  return undefined;
+}
+
+function write(tables: Tables, batch: Batch, byBlock: CommitsByBlock): number[] {
+  const { journal, names, rows, sequences, calls } = tables;
+  const head = journal.head();
+  const lastPositions = new Map<string, number>();
+  const positions = batch.commits.map((commit, index) => {
+    const position = head + 1 + index;
+    journal.rows.insert(commit, names.intern(commit.block), position);
+    lastPositions.set(commit.block, position);
+    return position;
+  });
+  const withRows = new Set(batch.rows.map((row) => row.block));
+  for (const [block, commits] of byBlock) {
+    const id = names.intern(block);
+    const before = journal.heads.get(id);
+    if (before === undefined) {
+      const { context, actor, sequence } = parseBlockId(block);
+      sequences.note(context, actor, sequence);
+    }
+    journal.heads.put(id, block, {
+      version: commits.at(-1)!.expectedVersion + 1,
+      position: lastPositions.get(block)!,
+      hasRow: withRows.has(block) || before?.hasRow === true,
+    });
+  }
+  // Blocks may change places within one batch: all leave before any arrives.
+  for (const row of batch.rows) rows.delete(row.block);
+  for (const row of batch.rows) {
+    const version = byBlock.get(row.block)!.at(-1)!.expectedVersion + 1;
+    const position = lastPositions.get(row.block)!;
+    rows.insert({ ...row, version, position }, names.intern(row.block));
+  }
+  for (const call of batch.calls) calls.insert(call);
+  return positions;
+}

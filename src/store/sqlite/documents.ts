@@ -1,0 +1,64 @@
+import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { plain } from "./bytes.ts";
+import type { Connection } from "./connection.ts";
+import type { Names } from "./names.ts";
+import { checkRow, damagedRow, rowHash } from "./row-hash.ts";
+
+const PLAIN = 0;
+const ZSTD = 1;
+const WORTH_PACKING = 256;
+
+/** One current value per block that replaces older ones: keyframes (texts) and snapshots. */
+export class Documents {
+  readonly #connection: Connection;
+  readonly #names: Names;
+  readonly #table: "keyframes" | "snapshots";
+
+  constructor(connection: Connection, names: Names, table: "keyframes" | "snapshots") {
+    this.#connection = connection;
+    this.#names = names;
+    this.#table = table;
+  }
+
+  get(block: string): { version: number; bytes: Uint8Array } | undefined {
+    const id = this.#names.id(block);
+    if (id === undefined) return undefined;
+    const sql = `SELECT version, data, hash FROM ${this.#table} WHERE block = ?`;
+    const row = this.#connection.get(sql, id);
+    if (row === undefined) return undefined;
+    const found = { table: this.#table, key: block, block };
+    const version = row["version"] as number;
+    const data = row["data"];
+    if (!(data instanceof Uint8Array)) throw damagedRow(found, "its data are not bytes");
+    checkRow(found, row["hash"], [block, version], data);
+    return { version, bytes: unpack(data) };
+  }
+
+  /** An older one than is there is ignored. */
+  put(block: string, version: number, bytes: Uint8Array): void {
+    const id = this.#names.intern(block);
+    const data = pack(bytes);
+    const hash = rowHash(this.#table, [block, version], data);
+    this.#connection.run(
+      `INSERT INTO ${this.#table} VALUES (?, ?, ?, ?) ON CONFLICT (block) DO UPDATE
+       SET version = excluded.version, data = excluded.data, hash = excluded.hash
+       WHERE version < excluded.version`,
+      id,
+      version,
+      data,
+      hash,
+    );
+  }
+}
+
+function pack(bytes: Uint8Array): Uint8Array {
+  const packed = bytes.length < WORTH_PACKING ? undefined : zstdCompressSync(bytes);
+  return packed !== undefined && packed.length < bytes.length
+    ? Buffer.concat([Uint8Array.of(ZSTD), packed])
+    : Buffer.concat([Uint8Array.of(PLAIN), bytes]);
+}
+
+function unpack(data: Uint8Array): Uint8Array {
+  const content = data.subarray(1);
+  return plain(data[0] === ZSTD ? zstdDecompressSync(content) : content);
+}

@@ -1,0 +1,19 @@
+import { Worker } from "node:worker_threads";
+
+export type InspectionTask = "verify" | "size";
+
+/** Reads the whole database on a thread of its own, so that neither readers nor the writer wait for it. */
+export async function inspect(file: string, task: InspectionTask): Promise<unknown> {
+  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
+  const script = new URL(`./inspector.${extension}`, import.meta.url);
+  const worker = new Worker(script, { workerData: { file, task }, execArgv: [] });
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  worker.on("message", resolve);
+  worker.on("error", reject);
+  worker.on("exit", (code) => reject(new Error(`The ${task} thread ended with ${code}.`)));
+  try {
+    return await promise;
+  } finally {
+    await worker.terminate();
+  }
+}

@@ -1,0 +1,94 @@
+import type { KumikoError } from "../../base/index.ts";
+import type { StoredCommit } from "../../kernel/ports.ts";
+import { CommitRows } from "./commit-rows.ts";
+import type { Connection } from "./connection.ts";
+import { Heads } from "./heads.ts";
+import type { Names } from "./names.ts";
+import { Places } from "./places.ts";
+import { damagedRow } from "./row-hash.ts";
+import { Segments } from "./segments.ts";
+
+/** All commits, wherever they are kept. What should be there and is not is damage, never a shorter list. */
+export class Journal {
+  readonly heads: Heads;
+  readonly rows: CommitRows;
+  readonly segments: Segments;
+  readonly places: Places;
+  readonly #connection: Connection;
+  readonly #names: Names;
+
+  constructor(connection: Connection, names: Names) {
+    this.#connection = connection;
+    this.#names = names;
+    this.heads = new Heads(connection, names);
+    this.rows = new CommitRows(connection, names);
+    this.segments = new Segments(connection, names);
+    this.places = new Places(connection);
+  }
+
+  head(): number {
+    return this.rows.lastPosition();
+  }
+
+  changesSince(position: number, limit: number): StoredCommit[] {
+    return this.#connection.together(() => {
+      const end = Math.min(position + limit, this.head());
+      if (end <= position) return [];
+      const live = this.rows.between(position, end);
+      if (live.length === end - position) return live;
+      return this.#withCompacted(position, end, live);
+    });
+  }
+
+  commitsOf(block: string, afterVersion: number): StoredCommit[] {
+    return this.#connection.together(() => {
+      const id = this.#names.id(block);
+      if (id === undefined) return [];
+      const version = this.versionOf(block, id);
+      if (version <= afterVersion) return [];
+      const commits: StoredCommit[] = [];
+      let refused: KumikoError | undefined;
+      for (const segment of this.segments.behind(id, afterVersion, (error) => (refused = error))) {
+        commits.push(...segment.commits.filter((commit) => commit.version > afterVersion));
+      }
+      commits.push(...this.rows.ofBlock(id, afterVersion + commits.length, version));
+      const gap = commits.findIndex((commit, index) => commit.version !== afterVersion + 1 + index);
+      if (gap >= 0 || commits.length !== version - afterVersion) {
+        const key = `${block} version ${afterVersion + 1 + (gap < 0 ? commits.length : gap)}`;
+        throw refused ?? damagedRow({ table: "commits", key, block }, "it is missing");
+      }
+      return commits;
+    });
+  }
+
+  /** 0 for a block without commits. */
+  versionOf(block: string, id: number): number {
+    const head = this.heads.get(id);
+    if (head !== undefined) return head.version;
+    if (this.rows.has(id) || this.segments.has(id)) {
+      throw damagedRow({ table: "heads", key: block, block }, "it is missing");
+    }
+    return 0;
+  }
+
+  #withCompacted(after: number, end: number, live: readonly StoredCommit[]): StoredCommit[] {
+    const byPosition = new Map(live.map((commit) => [commit.position, commit]));
+    const absent: number[] = [];
+    for (let position = after + 1; position <= end; position += 1) {
+      if (!byPosition.has(position)) absent.push(position);
+    }
+    const blocks = this.places.blocksAt(absent);
+    for (const [index, position] of absent.entries()) {
+      if (byPosition.has(position)) continue;
+      const id = blocks[index]!;
+      const segment = id === 0 ? undefined : this.segments.around(id, position);
+      for (const commit of segment?.commits ?? []) byPosition.set(commit.position, commit);
+      if (!byPosition.has(position)) {
+        const block = id === 0 ? undefined : this.#names.describe(id);
+        const found = { table: "commits", key: String(position), block, position };
+        throw damagedRow(found, "it is missing");
+      }
+    }
+    return Array.from({ length: end - after }, (_, index) => byPosition.get(after + 1 + index)!);
+  }
+}

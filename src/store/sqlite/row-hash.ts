@@ -1,0 +1,55 @@
+import { createHash } from "node:crypto";
+import { KumikoError } from "../../base/index.ts";
+
+export type Scalar = string | number | null;
+
+/**
+ * SHA-256 over everything a row says: the table, every column with names in place of their numbers, and the
+ * bytes it holds. A row that was changed, swapped or put under another key does not match.
+ */
+export function rowHash(table: string, columns: readonly Scalar[], bytes?: Uint8Array): Buffer {
+  const hash = createHash("sha256").update(JSON.stringify([table, ...columns]));
+  if (bytes !== undefined) hash.update(bytes);
+  return hash.digest();
+}
+
+/** What was found damaged, for whoever must go on without it. */
+export interface Found {
+  readonly table: string;
+  readonly key: string;
+  readonly block?: string | undefined;
+  /** In the order of the list that was asked for: go on behind it. */
+  readonly after?: string | undefined;
+  readonly position?: number | undefined;
+}
+
+export function checkRow(
+  found: Found,
+  stored: unknown,
+  columns: readonly Scalar[],
+  bytes?: Uint8Array,
+): void {
+  if (sameHash(rowHash(found.table, columns, bytes), stored)) return;
+  throw damagedRow(found, "it does not match its hash");
+}
+
+export function sameHash(computed: Buffer, stored: unknown): boolean {
+  return stored instanceof Uint8Array && computed.equals(stored);
+}
+
+export function damagedRow(found: Found, why: string): KumikoError {
+  const { table, key, block, after, position } = found;
+  const whose = block === undefined ? "" : ` of ${block}`;
+  return new KumikoError(
+    "damaged",
+    `The row ${key}${whose} in ${table} is damaged: ${why}. Other blocks are not affected; \`kumiko doctor\` tells more.`,
+    {
+      table,
+      key,
+      why,
+      block: block ?? null,
+      ...(after === undefined ? {} : { after }),
+      ...(position === undefined ? {} : { position }),
+    },
+  );
+}

@@ -1,0 +1,159 @@
+import type { CallRow, Lease } from "../../kernel/ports.ts";
+import type { Connection } from "./connection.ts";
+import type { Names } from "./names.ts";
+import { checkRow, rowHash } from "./row-hash.ts";
+
+/** Answered calls. */
+export class Calls {
+  readonly #connection: Connection;
+  readonly #names: Names;
+
+  constructor(connection: Connection, names: Names) {
+    this.#connection = connection;
+    this.#names = names;
+  }
+
+  get(actor: string, call: string): CallRow | undefined {
+    const id = this.#names.id(actor);
+    if (id === undefined) return undefined;
+    const sql = "SELECT fingerprint, answer, hash FROM calls WHERE actor = ? AND call = ?";
+    const row = this.#connection.get(sql, id, call);
+    if (row === undefined) return undefined;
+    const [fingerprint, answer] = [row["fingerprint"] as string, row["answer"] as string];
+    const key = `${actor} ${call}`;
+    checkRow({ table: "calls", key }, row["hash"], [actor, call, fingerprint, answer]);
+    return { actor, call, fingerprint, answer };
+  }
+
+  insert({ actor, call, fingerprint, answer }: CallRow): void {
+    const hash = rowHash("calls", [actor, call, fingerprint, answer]);
+    const sql = "INSERT INTO calls VALUES (?, ?, ?, ?, ?)";
+    this.#connection.run(sql, this.#names.intern(actor), call, fingerprint, answer, hash);
+  }
+}
+
+/** The last number each actor used in each context. */
+export class Sequences {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  get(context: string, actor: string): number {
+    const sql = "SELECT last, hash FROM sequences WHERE context = ? AND actor = ?";
+    const row = this.#connection.get(sql, context, actor);
+    if (row === undefined) return 0;
+    const last = row["last"] as number;
+    const key = `${context}~${actor}`;
+    checkRow({ table: "sequences", key }, row["hash"], [context, actor, last]);
+    return last;
+  }
+
+  note(context: string, actor: string, sequence: number): void {
+    if (sequence <= this.get(context, actor)) return;
+    const hash = rowHash("sequences", [context, actor, sequence]);
+    const sql = "INSERT OR REPLACE INTO sequences VALUES (?, ?, ?, ?)";
+    this.#connection.run(sql, context, actor, sequence, hash);
+  }
+}
+
+/** Small named values in spaces. */
+export class Settings {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  get(space: string, key: string): string | undefined {
+    const sql = "SELECT key, value, hash FROM settings WHERE space = ? AND key = ?";
+    const row = this.#connection.get(sql, space, key);
+    return row === undefined ? undefined : readSetting(space, row).value;
+  }
+
+  list(space: string): { key: string; value: string }[] {
+    const sql = "SELECT key, value, hash FROM settings WHERE space = ? ORDER BY key";
+    return this.#connection.all(sql, space).map((row) => readSetting(space, row));
+  }
+
+  put(space: string, key: string, value: string | undefined): void {
+    if (value === undefined) {
+      this.#connection.run("DELETE FROM settings WHERE space = ? AND key = ?", space, key);
+      return;
+    }
+    const hash = rowHash("settings", [space, key, value]);
+    const sql = "INSERT OR REPLACE INTO settings VALUES (?, ?, ?, ?)";
+    this.#connection.run(sql, space, key, value, hash);
+  }
+}
+
+function readSetting(
+  space: string,
+  row: { readonly [column: string]: unknown },
+): { key: string; value: string } {
+  const [key, value] = [row["key"] as string, row["value"] as string];
+  checkRow({ table: "settings", key: `${space} ${key}` }, row["hash"], [space, key, value]);
+  return { key, value };
+}
+
+/** Who may write what, with tokens that grow for ever. Held until it is released or another takes it. */
+export class Leases {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  acquire(
+    name: string,
+    holder: string,
+    now: number,
+    milliseconds: number,
+  ): { granted: boolean; lease: Lease } {
+    const last = this.#get(name);
+    if (last !== undefined && last.held && last.lease.expires > now) {
+      return { granted: false, lease: last.lease };
+    }
+    const token = (last?.lease.token ?? 0) + 1;
+    return {
+      granted: true,
+      lease: this.#put({ name, holder, token, expires: now + milliseconds }),
+    };
+  }
+
+  renew({ name, token }: Lease, now: number, milliseconds: number): Lease | undefined {
+    const last = this.#get(name);
+    if (last === undefined || !last.held || last.lease.token !== token) return undefined;
+    return this.#put({ ...last.lease, expires: now + milliseconds });
+  }
+
+  release({ name, token }: Lease): void {
+    const last = this.#get(name);
+    if (last?.lease.token === token) this.#put(last.lease, false);
+  }
+
+  holds(name: string, token: number): boolean {
+    const last = this.#get(name);
+    return last !== undefined && last.held && last.lease.token === token;
+  }
+
+  #get(name: string): { lease: Lease; held: boolean } | undefined {
+    const sql = "SELECT holder, token, expires, held, hash FROM leases WHERE name = ?";
+    const row = this.#connection.get(sql, name);
+    if (row === undefined) return undefined;
+    const holder = row["holder"] as string;
+    const [token, expires, held] = [row["token"], row["expires"], row["held"]] as number[];
+    const columns = [name, holder, token!, expires!, held!];
+    checkRow({ table: "leases", key: name }, row["hash"], columns);
+    return { lease: { name, holder, token: token!, expires: expires! }, held: held === 1 };
+  }
+
+  #put(lease: Lease, held = true): Lease {
+    const { name, holder, token, expires } = lease;
+    const columns = [name, holder, token, expires, held ? 1 : 0];
+    const sql = "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?)";
+    this.#connection.run(sql, ...columns, rowHash("leases", columns));
+    return lease;
+  }
+}

@@ -1,0 +1,213 @@
+import BetterSqlite from "better-sqlite3";
+import { KumikoError } from "../../base/index.ts";
+import type {
+  Batch,
+  BatchOutcome,
+  BlockRow,
+  CallRow,
+  ChildrenQuery,
+  Damage,
+  Keyframe,
+  Lease,
+  SnapshotRow,
+  Store,
+  StoredCommit,
+} from "../../kernel/ports.ts";
+import { checkTexts, closedStore } from "../contract.ts";
+import { alone } from "./bytes.ts";
+import { inspect } from "./inspection.ts";
+import { FolderLock } from "./lock.ts";
+import { openForReading } from "./recovery.ts";
+import type { WriteRequest } from "./requests.ts";
+import { damagedRow } from "./row-hash.ts";
+import type { Tables } from "./tables.ts";
+import { WriterThread } from "./writer-thread.ts";
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+export interface SqliteStoreOptions {
+  /** Allow this process to open it more than once. Each store is then a writer of its own. */
+  readonly shared?: boolean;
+}
+
+/** Opens a database, making it if it is not there; its folder must be. The caller disposes of the store. */
+export async function openSqliteStore(
+  file: string,
+  { shared = false }: SqliteStoreOptions = {},
+): Promise<Store> {
+  await using opening = new AsyncDisposableStack();
+  opening.use(sqliteErrors(file, () => FolderLock.take(file, shared)));
+  const tables = sqliteErrors(file, () => openForReading(file));
+  // The thread starts while the first reads are answered. Disposed of after the reader, it is the last to
+  // close the database and so moves the WAL into it.
+  const writer = opening.use(new WriterThread(file));
+  opening.use(tables);
+  return new SqliteStore(file, writer, tables, opening.move());
+}
+
+/**
+ * Reads on this thread, which sees what was fsynced; writes on another. Owns the lock, the thread and the
+ * connection.
+ */
+class SqliteStore implements Store {
+  readonly #file: string;
+  readonly #writer: WriterThread;
+  readonly #tables: Tables;
+  readonly #owned: AsyncDisposableStack;
+
+  constructor(file: string, writer: WriterThread, tables: Tables, owned: AsyncDisposableStack) {
+    this.#file = file;
+    this.#writer = writer;
+    this.#tables = tables;
+    this.#owned = owned;
+  }
+
+  async head(): Promise<number> {
+    return this.#read("commits", undefined, ({ journal }) => journal.head());
+  }
+
+  commit(batch: Batch): Promise<BatchOutcome> {
+    const commits = batch.commits.map((commit) => ({ ...commit, body: alone(commit.body) }));
+    return this.#write<BatchOutcome>({ do: "commit", batch: { ...batch, commits } });
+  }
+
+  async changesSince(position: number, limit: number): Promise<StoredCommit[]> {
+    return this.#read("commits", undefined, ({ journal }) => journal.changesSince(position, limit));
+  }
+
+  async commitsOf(block: string, afterVersion: number): Promise<StoredCommit[]> {
+    return this.#read("commits", block, ({ journal }) => journal.commitsOf(block, afterVersion));
+  }
+
+  async row(block: string): Promise<BlockRow | undefined> {
+    return this.#read("rows", block, ({ rows }) => rows.get(block));
+  }
+
+  async children(query: ChildrenQuery): Promise<BlockRow[]> {
+    return this.#read("rows", undefined, ({ rows }) => rows.children(query));
+  }
+
+  async rows(query: { context?: string; after?: string; limit: number }): Promise<BlockRow[]> {
+    return this.#read("rows", undefined, ({ rows }) => rows.list(query));
+  }
+
+  async rowsWithStatus(status: string): Promise<BlockRow[]> {
+    return this.#read("rows", undefined, ({ rows }) => rows.withStatus(status));
+  }
+
+  async lastSequence(context: string, actor: string): Promise<number> {
+    return this.#read("sequences", undefined, ({ sequences }) => sequences.get(context, actor));
+  }
+
+  async call(actor: string, call: string): Promise<CallRow | undefined> {
+    return this.#read("calls", undefined, ({ calls }) => calls.get(actor, call));
+  }
+
+  async keyframe(block: string): Promise<Keyframe | undefined> {
+    const found = this.#read("keyframes", block, ({ keyframes }) => keyframes.get(block));
+    return found && { version: found.version, text: decoder.decode(found.bytes) };
+  }
+
+  async putKeyframe(block: string, { version, text }: Keyframe): Promise<void> {
+    checkTexts({ block, text });
+    await this.#write({ do: "keyframe", block, version, text });
+  }
+
+  async snapshot(block: string): Promise<SnapshotRow | undefined> {
+    return this.#read("snapshots", block, ({ snapshots }) => snapshots.get(block));
+  }
+
+  async putSnapshot(block: string, { version, bytes }: SnapshotRow): Promise<void> {
+    checkTexts({ block });
+    await this.#write({ do: "snapshot", block, version, bytes: alone(bytes) });
+  }
+
+  async compact(block: string, upToVersion: number): Promise<void> {
+    await this.#write({ do: "compact", block, upTo: upToVersion });
+  }
+
+  async get(space: string, key: string): Promise<string | undefined> {
+    return this.#read("settings", undefined, ({ settings }) => settings.get(space, key));
+  }
+
+  async list(space: string): Promise<{ key: string; value: string }[]> {
+    return this.#read("settings", undefined, ({ settings }) => settings.list(space));
+  }
+
+  async put(space: string, key: string, value: string | undefined): Promise<void> {
+    checkTexts({ space, key, value });
+    await this.#write({ do: "put", space, key, value });
+  }
+
+  acquire(
+    name: string,
+    holder: string,
+    now: number,
+    milliseconds: number,
+  ): Promise<{ granted: boolean; lease: Lease }> {
+    return this.#write({ do: "acquire", name, holder, now, milliseconds });
+  }
+
+  renew(lease: Lease, now: number, milliseconds: number): Promise<Lease | undefined> {
+    return this.#write({ do: "renew", lease, now, milliseconds });
+  }
+
+  async release(lease: Lease): Promise<void> {
+    await this.#write({ do: "release", lease });
+  }
+
+  async verify(): Promise<Damage[]> {
+    this.#open();
+    return (await inspect(this.#file, "verify")) as Damage[];
+  }
+
+  async size(): Promise<{ [kind: string]: number }> {
+    this.#open();
+    return (await inspect(this.#file, "size")) as { [kind: string]: number };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#owned.disposeAsync();
+  }
+
+  #open(): void {
+    if (this.#owned.disposed) throw closedStore();
+  }
+
+  async #write<Answer>(request: WriteRequest): Promise<Answer> {
+    return (await this.#writer.ask(request)) as Answer;
+  }
+
+  /** Pages that SQLite itself cannot read are damage too, and say as much as is known about whose. */
+  #read<Result>(
+    table: string,
+    block: string | undefined,
+    read: (tables: Tables) => Result,
+  ): Result {
+    this.#open();
+    try {
+      return read(this.#tables);
+    } catch (error) {
+      if (!(error instanceof BetterSqlite.SqliteError)) throw error;
+      if (!/^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(error.code)) throw error;
+      const why = `${error.code}, ${error.message}`;
+      throw damagedRow({ table, key: block ?? "a page of it", block }, why);
+    }
+  }
+}
+
+function sqliteErrors<Result>(file: string, open: () => Result): Result {
+  try {
+    return open();
+  } catch (error) {
+    if (!(error instanceof BetterSqlite.SqliteError)) throw error;
+    const cause = `${error.code}: ${error.message}`;
+    const damaged = /^SQLITE_(CORRUPT|NOTADB)/.test(error.code);
+    throw new KumikoError(
+      damaged ? "damaged" : "journal_unwritable",
+      `${file} cannot be opened (${cause}). ${damaged ? "Run `kumiko doctor`, or restore it from a backup." : "Check that the disk has room and works and that the folder may be written."}`,
+      { file, cause, table: null, block: null },
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,149 @@
+import { KumikoError } from "../../base/index.ts";
+import type { Damage } from "../../kernel/ports.ts";
+import { rowHash, sameHash } from "./row-hash.ts";
+import type { Tables } from "./tables.ts";
+
+const PAGE = 1000;
+
+/** Reads every row the way it is read in use and lists what is refused. Changes nothing. */
+export function verifyTables(tables: Tables): Damage[] {
+  const report = new Report();
+  verifyNames(tables, report);
+  verifyJournal(tables, report);
+  verifyBlocks(tables, report);
+  verifySmall(tables, report);
+  verifyPages(tables, report);
+  return report.damages;
+}
+
+class Report {
+  readonly damages: Damage[] = [];
+  readonly #seen = new Set<string>();
+
+  add(damage: Damage): void {
+    const key = JSON.stringify([damage.table, damage.key]);
+    if (this.#seen.has(key)) return;
+    this.#seen.add(key);
+    this.damages.push(damage);
+  }
+
+  /** What is not found under the key it bears is damaged as much as what does not match its hash. */
+  probe(table: string, key: string, block: string | undefined, read: () => unknown): unknown {
+    try {
+      const found = read();
+      if (found === undefined) this.add({ table, key, block, why: "it is not found by its key" });
+      return found;
+    } catch (error) {
+      const facts = error instanceof KumikoError ? error.facts : {};
+      this.add({
+        table: String(facts["table"] ?? table),
+        key: String(facts["key"] ?? key),
+        block: typeof facts["block"] === "string" ? facts["block"] : block,
+        why: String(facts["why"] ?? (error as Error).message),
+      });
+      return error;
+    }
+  }
+}
+
+function verifyNames({ connection, names }: Tables, report: Report): void {
+  for (const row of connection.database.prepare<[], NameRow>("SELECT * FROM names").iterate()) {
+    const { id, text, copy, hash } = row;
+    for (const candidate of [text, copy]) {
+      if (sameHash(rowHash("names", [id, candidate]), hash)) continue;
+      report.add({
+        table: "names",
+        key: String(id),
+        block: undefined,
+        why: "a copy does not match",
+      });
+    }
+  }
+  for (const { id } of connection.all("SELECT id FROM names")) {
+    report.probe("names", String(id), undefined, () => names.id(names.text(id as number)));
+  }
+}
+
+interface NameRow {
+  readonly id: number;
+  readonly text: string;
+  readonly copy: string;
+  readonly hash: Uint8Array;
+}
+
+function verifyJournal({ connection, journal, names }: Tables, report: Report): void {
+  for (const { position } of connection.all("SELECT position FROM commits")) {
+    const at = position as number;
+    report.probe("commits", String(at), undefined, () => journal.rows.between(at - 1, at)[0]);
+  }
+  for (const row of connection.all("SELECT block, first_position FROM segments")) {
+    const [block, first] = [row["block"] as number, row["first_position"] as number];
+    const name = names.describe(block);
+    report.probe("segments", `${name} at ${first}`, name, () =>
+      journal.segments.around(block, first),
+    );
+  }
+  for (const { page } of connection.all("SELECT page FROM places")) {
+    report.probe("places", String(page), undefined, () =>
+      journal.places.blocksAt([(page as number) * 1024]),
+    );
+  }
+  const head = journal.head();
+  for (let position = 0; position < head;) {
+    const read = report.probe("commits", `behind ${position}`, undefined, () =>
+      journal.changesSince(position, PAGE),
+    );
+    const stopped = read instanceof KumikoError ? read.facts["position"] : undefined;
+    position = typeof stopped === "number" && stopped > position ? stopped : position + PAGE;
+  }
+}
+
+function verifyBlocks(tables: Tables, report: Report): void {
+  const { connection, journal, names, rows, keyframes, snapshots } = tables;
+  for (const { block } of connection.all("SELECT block FROM heads")) {
+    const id = block as number;
+    const name = names.describe(id);
+    report.probe("heads", name, name, () => journal.heads.get(id));
+    report.probe("commits", `of ${name}`, name, () => journal.commitsOf(name, 0));
+    report.probe("rows", name, name, () => rows.get(name) ?? "none");
+  }
+  for (const { name } of connection.all("SELECT name FROM rows")) {
+    report.probe("rows", String(name), String(name), () => rows.get(name as string));
+  }
+  for (const [table, documents] of Object.entries({ keyframes, snapshots })) {
+    for (const { block } of connection.all(`SELECT block FROM ${table}`)) {
+      const name = names.describe(block as number);
+      report.probe(table, name, name, () => documents.get(name));
+    }
+  }
+}
+
+function verifySmall(tables: Tables, report: Report): void {
+  const { connection, names, calls, sequences, settings, leases } = tables;
+  for (const row of connection.all("SELECT actor, call FROM calls")) {
+    const [actor, call] = [names.describe(row["actor"] as number), row["call"] as string];
+    report.probe("calls", `${actor} ${call}`, undefined, () => calls.get(actor, call));
+  }
+  for (const row of connection.all("SELECT context, actor FROM sequences")) {
+    const [context, actor] = [row["context"] as string, row["actor"] as string];
+    report.probe("sequences", `${context}~${actor}`, undefined, () =>
+      sequences.get(context, actor),
+    );
+  }
+  for (const row of connection.all("SELECT space, key FROM settings")) {
+    const [space, key] = [row["space"] as string, row["key"] as string];
+    report.probe("settings", `${space} ${key}`, undefined, () => settings.get(space, key));
+  }
+  for (const { name } of connection.all("SELECT name FROM leases")) {
+    report.probe("leases", String(name), undefined, () => leases.holds(name as string, 0));
+  }
+}
+
+/** SQLite's own structure, indexes against tables included: hashes do not cover those. */
+function verifyPages({ connection }: Tables, report: Report): void {
+  for (const row of connection.all("PRAGMA integrity_check")) {
+    const why = String(row["integrity_check"]);
+    if (why === "ok") continue;
+    report.add({ table: "pages", key: why, block: undefined, why });
+  }
+}

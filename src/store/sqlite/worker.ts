@@ -1,0 +1,60 @@
+/** The writer's thread: fsync waits here and nowhere else. */
+
+import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import type { FromWriter, Numbered, ToWriter } from "./requests.ts";
+import { refusalOf, Writer } from "./writer.ts";
+
+/** More than this wait for the next group: one huge transaction would make everyone in it wait. */
+const GROUP = 512;
+
+const port = parentPort!;
+const waiting: Numbered[] = [];
+let closing = false;
+let scheduled = false;
+
+const send = (message: FromWriter) => port.postMessage(message);
+
+try {
+  serve(new Writer((workerData as { file: string }).file));
+} catch (error) {
+  send({ failed: refusalOf(error) });
+}
+
+function serve(writer: Writer): void {
+  port.on("message", (message: ToWriter) => {
+    take(message);
+    work(writer);
+  });
+}
+
+function take(message: ToWriter): void {
+  if ("close" in message) closing = true;
+  else waiting.push(...message.requests);
+}
+
+function work(writer: Writer): void {
+  // Everything that came while the last group was written goes into this one.
+  for (;;) {
+    const received = receiveMessageOnPort(port);
+    if (received === undefined) break;
+    take(received.message as ToWriter);
+  }
+  if (waiting.length > 0) {
+    const { results, again } = writer.perform(waiting.splice(0, GROUP));
+    if (results.length > 0) send({ results });
+    waiting.push(...again);
+    writer.checkpoint();
+  }
+  if (waiting.length > 0) {
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(() => {
+      scheduled = false;
+      work(writer);
+    });
+  } else if (closing) {
+    writer.close();
+    send({ closed: true });
+    port.close();
+  }
+}

@@ -1,0 +1,101 @@
+import { Worker } from "node:worker_threads";
+import { KumikoError } from "../../base/index.ts";
+import { closedStore } from "../contract.ts";
+import type { FromWriter, Refusal, ToWriter, WriteAnswer, WriteRequest } from "./requests.ts";
+
+interface Waiting {
+  readonly resolve: (answer: WriteAnswer) => void;
+  readonly reject: (error: KumikoError) => void;
+}
+
+/** The main thread's side of worker.ts. Keeps the process alive only while something waits for it. */
+export class WriterThread implements AsyncDisposable {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #closed = Promise.withResolvers<void>();
+  #outbox: { number: number; request: WriteRequest }[] = [];
+  #count = 0;
+  #ended: KumikoError | undefined;
+
+  constructor(file: string) {
+    // Beside this file, compiled or not.
+    const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
+    const script = new URL(`./worker.${extension}`, import.meta.url);
+    // Options such as a test runner's loaders are not for this thread.
+    this.#worker = new Worker(script, { workerData: { file }, execArgv: [], name: "kumiko-store" });
+    this.#worker.on("message", (message: FromWriter) => this.#receive(message));
+    this.#worker.on("error", (error: unknown) => this.#lost(error));
+    this.#worker.on("exit", (code) => this.#lost(new Error(`it ended with ${code}`)));
+    this.#worker.unref();
+  }
+
+  /** Resolves after fsync. What is asked for in one turn of the event loop travels together. */
+  ask(request: WriteRequest): Promise<WriteAnswer> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
+    const { promise, resolve, reject } = Promise.withResolvers<WriteAnswer>();
+    const number = (this.#count += 1);
+    if (this.#waiting.size === 0) this.#worker.ref();
+    this.#waiting.set(number, { resolve, reject });
+    this.#outbox.push({ number, request });
+    if (this.#outbox.length === 1) queueMicrotask(() => this.#flush());
+    return promise;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#ended === undefined) {
+      this.#flush();
+      this.#ended = closedStore();
+      this.#worker.ref();
+      // One that was asked for nothing may still be starting: it has nothing to finish.
+      if (this.#count === 0) this.#closed.resolve();
+      else this.#send({ close: true });
+    }
+    await this.#closed.promise;
+    await this.#worker.terminate();
+  }
+
+  #flush(): void {
+    if (this.#outbox.length === 0) return;
+    this.#send({ requests: this.#outbox });
+    this.#outbox = [];
+  }
+
+  #send(message: ToWriter): void {
+    this.#worker.postMessage(message);
+  }
+
+  #receive(message: FromWriter): void {
+    if ("closed" in message) this.#closed.resolve();
+    if ("failed" in message) this.#end(errorOf(message.failed));
+    if (!("results" in message)) return;
+    for (const result of message.results) {
+      const waiting = this.#waiting.get(result.number)!;
+      this.#waiting.delete(result.number);
+      if ("answer" in result) waiting.resolve(result.answer);
+      else waiting.reject(errorOf(result.refusal));
+    }
+    if (this.#waiting.size === 0 && this.#ended === undefined) this.#worker.unref();
+  }
+
+  /** The thread is gone: what it was doing may or may not be there. */
+  #lost(error: unknown): void {
+    const cause = error instanceof Error ? error.message : String(error);
+    const lost = new KumikoError(
+      "journal_unwritable",
+      `The thread that writes the journal is gone (${cause}): open the store again. Whether the last writes are there is known then; a retry with the same call id is safe.`,
+      { cause, outcome: "unknown", resumed: false },
+    );
+    this.#end(lost);
+  }
+
+  #end(error: KumikoError): void {
+    this.#ended ??= error;
+    for (const waiting of this.#waiting.values()) waiting.reject(error);
+    this.#waiting.clear();
+    this.#closed.resolve();
+  }
+}
+
+function errorOf({ code, sentence, facts }: Refusal): KumikoError {
+  return new KumikoError(code, sentence, facts);
+}

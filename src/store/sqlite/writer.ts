@@ -1,0 +1,199 @@
+import { statfsSync } from "node:fs";
+import { dirname } from "node:path";
+import { KumikoError } from "../../base/index.ts";
+import { writeBatch } from "./batch.ts";
+import { compactStep } from "./compaction.ts";
+import { openForWriting, reopen } from "./recovery.ts";
+import type { Numbered, Refusal, Result, WriteAnswer, WriteRequest } from "./requests.ts";
+import type { Tables } from "./tables.ts";
+
+/** About how many groups fill 4 MB of WAL. */
+const GROUPS_PER_CHECKPOINT = 200;
+const encoder = new TextEncoder();
+
+/** Thrown by `compact` when there is more to do: not an answer yet. */
+const unfinished = Symbol("unfinished");
+
+export interface Performed {
+  readonly results: Result[];
+  /** Compactions that go on in a later group, so that no commit waits for all of one. */
+  readonly again: Numbered[];
+}
+
+/**
+ * The one that writes. A group of requests is one transaction and one fsync; each request in it succeeds or
+ * is refused by itself. When SQLite fails, the whole group fails and the database is opened anew.
+ */
+export class Writer {
+  readonly #file: string;
+  /** Undefined after a failure, until it could be opened again. */
+  #tables: Tables | undefined;
+  #acknowledged: number;
+  #cause = "";
+  #groups = 0;
+
+  constructor(file: string) {
+    this.#file = file;
+    this.#tables = openForWriting(file);
+    this.#acknowledged = this.#tables.journal.head();
+  }
+
+  perform(group: readonly Numbered[]): Performed {
+    try {
+      this.#tables ??= reopen(this.#file, this.#acknowledged, this.#cause);
+    } catch (error) {
+      return refuseAll(group, this.#unwritable(error));
+    }
+    try {
+      return this.#transaction(this.#tables, group);
+    } catch (error) {
+      return refuseAll(group, this.#recover(error));
+    }
+  }
+
+  /** After the answers are out: moves the WAL into the database now and then. */
+  checkpoint(): void {
+    this.#groups += 1;
+    if (this.#tables === undefined || this.#groups < GROUPS_PER_CHECKPOINT) return;
+    this.#groups = 0;
+    try {
+      this.#tables.connection.database.pragma("wal_checkpoint(PASSIVE)");
+    } catch (error) {
+      // Everything acknowledged is still in the WAL; the next group begins by opening anew.
+      this.#abandon(error);
+    }
+  }
+
+  close(): void {
+    this.#tables?.[Symbol.dispose]();
+    this.#tables = undefined;
+  }
+
+  #transaction(tables: Tables, group: readonly Numbered[]): Performed {
+    const { connection } = tables;
+    const results: Result[] = [];
+    const again: Numbered[] = [];
+    connection.run("BEGIN IMMEDIATE");
+    for (const numbered of group) {
+      const { number, request } = numbered;
+      connection.run("SAVEPOINT request");
+      try {
+        const answer = answerTo(tables, request);
+        if (answer === unfinished) again.push(numbered);
+        else results.push({ number, answer });
+      } catch (error) {
+        // Anything but a refusal of ours is SQLite failing under everyone in the group.
+        if (!(error instanceof KumikoError)) throw error;
+        connection.run("ROLLBACK TO request");
+        tables.names.forget();
+        results.push({ number, refusal: refusalOf(error) });
+      }
+      connection.run("RELEASE request");
+    }
+    const head = tables.journal.head();
+    connection.run("COMMIT");
+    this.#acknowledged = head;
+    return { results, again };
+  }
+
+  #recover(error: unknown): KumikoError {
+    this.#abandon(error);
+    try {
+      this.#tables = reopen(this.#file, this.#acknowledged, this.#cause);
+    } catch (second) {
+      return this.#unwritable(second, "unknown");
+    }
+    return new KumikoError(
+      "journal_unwritable",
+      `The journal could not be written (${this.#cause}) and nothing of this was kept. It was opened anew and works: try again.`,
+      { cause: this.#cause, outcome: "not_written", resumed: true },
+      { cause: error },
+    );
+  }
+
+  #abandon(error: unknown): void {
+    this.#cause = sentenceOf(error);
+    try {
+      this.#tables?.[Symbol.dispose]();
+    } catch {
+      // What cannot even be closed is left; `reopen` makes a new connection and verifies what it finds.
+    }
+    this.#tables = undefined;
+  }
+
+  #unwritable(error: unknown, outcome: "not_written" | "unknown" = "not_written"): KumikoError {
+    this.#cause = sentenceOf(error);
+    const free = freeBytes(this.#file);
+    const remedy =
+      free !== undefined && free < 1024 * 1024
+        ? "The disk is full: make room."
+        : "Check the disk, then run `kumiko doctor`.";
+    const fate =
+      outcome === "unknown"
+        ? " Whether this write is there will be known after a restart; a retry with the same call id is safe."
+        : "";
+    return new KumikoError(
+      "journal_unwritable",
+      `The journal cannot be written (${this.#cause}). ${remedy} Reading goes on, and writing as soon as it works.${fate}`,
+      { cause: this.#cause, outcome, resumed: false, free: free ?? null },
+      { cause: error },
+    );
+  }
+}
+
+function answerTo(tables: Tables, request: WriteRequest): WriteAnswer | typeof unfinished {
+  switch (request.do) {
+    case "commit":
+      return writeBatch(tables, request.batch);
+    case "keyframe":
+      tables.keyframes.put(request.block, request.version, encoder.encode(request.text));
+      return undefined;
+    case "snapshot":
+      tables.snapshots.put(request.block, request.version, request.bytes);
+      return undefined;
+    case "compact":
+      return compactStep(tables, request.block, request.upTo) ? unfinished : undefined;
+    case "put":
+      tables.settings.put(request.space, request.key, request.value);
+      return undefined;
+    case "acquire":
+      return tables.leases.acquire(request.name, request.holder, request.now, request.milliseconds);
+    case "renew":
+      return tables.leases.renew(request.lease, request.now, request.milliseconds);
+    case "release":
+      tables.leases.release(request.lease);
+      return undefined;
+  }
+}
+
+function refuseAll(group: readonly Numbered[], error: KumikoError): Performed {
+  const refusal = refusalOf(error);
+  return { results: group.map(({ number }) => ({ number, refusal })), again: [] };
+}
+
+export function refusalOf(error: unknown): Refusal {
+  if (error instanceof KumikoError) {
+    return { code: error.code, sentence: error.message, facts: error.facts };
+  }
+  return {
+    code: "journal_unwritable",
+    sentence: `The journal cannot be opened: ${sentenceOf(error)}.`,
+    facts: { cause: sentenceOf(error), outcome: "not_written", resumed: false },
+  };
+}
+
+function sentenceOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = "code" in error ? `${String(error.code)}: ` : "";
+  return `${code}${error.message}`;
+}
+
+function freeBytes(file: string): number | undefined {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(file));
+    return bavail * bsize;
+  } catch {
+    // Only words in a message depend on it.
+    return undefined;
+  }
+}

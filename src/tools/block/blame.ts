@@ -1,0 +1,59 @@
+import { z } from "zod";
+import { lineAt, lineStart } from "../../base/index.ts";
+import { defineTool } from "../define-tool.ts";
+import { blockArgument, checkBlock } from "./shared.ts";
+
+export const blockBlame = defineTool({
+  name: "block_blame",
+  description: "Says for each stretch of a block who wrote it, in which Edit, when and why.",
+  writes: false,
+  input: z.strictObject({
+    block_id: blockArgument,
+    range: z
+      .strictObject({ start: z.int().min(0), end: z.int().min(0) })
+      .optional()
+      .describe("lines, counted from 0, end exclusive"),
+  }),
+  output: z.strictObject({
+    version: z.int(),
+    runs: z.array(
+      z.strictObject({
+        start_line: z.int(),
+        end_line: z.int().describe("the line its last character is on, inclusive"),
+        text: z.string(),
+        actor: z.string(),
+        model: z.string().optional(),
+        edit: z.string(),
+        time: z.int(),
+        message: z.string().optional(),
+      }),
+    ),
+  }),
+  examples: [
+    {
+      when: "Who wrote the first line?",
+      input: { block_id: "main~claude~1", range: { start: 0, end: 1 } },
+    },
+  ],
+  run(kernel, { input }) {
+    return kernel.look(checkBlock(input.block_id), ({ document }) => {
+      const text = document.current;
+      const from = input.range === undefined ? 0 : lineStart(text, input.range.start);
+      const to = input.range === undefined ? text.length : lineStart(text, input.range.end);
+      const runs = document.blame(from, to).map(({ start, length, edit, version }) => {
+        const { actor, model, time, message } = document.entry(version);
+        return {
+          start_line: lineAt(text, start),
+          end_line: lineAt(text, start + length - 1),
+          text: text.slice(start, start + length),
+          actor,
+          model,
+          edit,
+          time,
+          message,
+        };
+      });
+      return { version: document.version, runs };
+    });
+  },
+});

@@ -1,0 +1,64 @@
+import { z } from "zod";
+import { blockKind, blockMetadata, blockRole, blockStatus } from "../../protocol/index.ts";
+import { defineTool, writing } from "../define-tool.ts";
+import { blockArgument, checkBlock } from "./shared.ts";
+
+export const blockRead = defineTool({
+  name: "block_read",
+  description:
+    "Reads a block, with line numbers counted from 0 unless line_numbers is false. Your later edits by line mean the version " +
+    "you read here, even if others write meanwhile.",
+  writes: false,
+  input: z.strictObject({
+    block_id: blockArgument,
+    line_numbers: z.boolean().optional(),
+    range: z
+      .strictObject({ start: z.int().min(0), end: z.int().min(0) })
+      .optional()
+      .describe("lines, counted from 0, end exclusive"),
+    version: z.int().min(0).optional().describe("a past version; by default the current one"),
+    reader: writing.reader,
+  }),
+  output: z.strictObject({
+    content: z.string(),
+    metadata: blockMetadata,
+    role: blockRole,
+    kind: blockKind,
+    status: blockStatus,
+    version: z.int(),
+    line_count: z.int(),
+  }),
+  examples: [
+    { when: "All of it.", input: { block_id: "main~claude~1" } },
+    {
+      when: "Lines 10 to 19.",
+      input: { block_id: "main~claude~1", range: { start: 10, end: 20 } },
+    },
+  ],
+  async run(kernel, { input, invocation }) {
+    const block = checkBlock(input.block_id);
+    const answer = await kernel.look(block, ({ state, document }) => {
+      const version = input.version ?? document.version;
+      const text = document.read(version);
+      const lines = text === "" ? [] : text.replace(/\n$/, "").split("\n");
+      const { start, end } = input.range ?? { start: 0, end: lines.length };
+      const from = Math.min(start, lines.length);
+      const chosen = lines.slice(from, Math.max(from, end));
+      const width = String(from + chosen.length).length;
+      const numbered = chosen.map(
+        (line, index) => `${String(from + index).padStart(width)} ${line}`,
+      );
+      return {
+        content: input.line_numbers === false ? chosen.join("\n") : numbered.join("\n"),
+        metadata: state.metadata,
+        role: state.role,
+        kind: state.kind,
+        status: state.status,
+        version,
+        line_count: lines.length,
+      };
+    });
+    kernel.readers.show(invocation.reader ?? invocation.actor, block, answer.version);
+    return answer;
+  },
+});

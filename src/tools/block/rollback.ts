@@ -1,0 +1,28 @@
+import { z } from "zod";
+import { defineTool, writing } from "../define-tool.ts";
+import { blockArgument, editAnswer, editOneBlock } from "./shared.ts";
+
+export const blockRollback = defineTool({
+  name: "block_rollback",
+  description:
+    "Makes a block's text what it was at a version, as a new version: nothing is rewritten, and it can be undone. It takes " +
+    "back everybody's later changes; to take back only one, use block_undo.",
+  writes: true,
+  input: z.strictObject({
+    block_id: blockArgument,
+    version: z.int().min(0),
+    reader: writing.reader,
+    call_id: writing.call_id,
+    message: writing.message,
+  }),
+  output: editAnswer,
+  examples: [{ when: "Back to version 4.", input: { block_id: "main~claude~1", version: 4 } }],
+  run(kernel, { input, invocation, fingerprint }) {
+    return editOneBlock(kernel, invocation, {
+      block: input.block_id,
+      base: undefined,
+      fingerprint,
+      translate: (target) => target.translateRollback(input.version),
+    });
+  },
+});

@@ -1,0 +1,108 @@
+import { z } from "zod";
+import { KumikoError, sha256Text } from "../base/index.ts";
+import type { Invocation, Kernel } from "../kernel/index.ts";
+
+/** An example is part of the definition: it is shown to models and run by the tests. */
+interface ToolExample {
+  readonly when: string;
+  readonly input: unknown;
+}
+
+export interface Tool {
+  readonly name: string;
+  /** Written for the model that will use it. */
+  readonly description: string;
+  readonly input: z.ZodType;
+  readonly output: z.ZodType;
+  readonly examples: readonly ToolExample[];
+  readonly writes: boolean;
+  run(kernel: Kernel, invocation: Invocation, input: unknown): Promise<unknown>;
+}
+
+export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodType> {
+  readonly name: string;
+  readonly description: string;
+  readonly input: Input;
+  readonly output: Output;
+  readonly examples: readonly ToolExample[];
+  readonly writes: boolean;
+  run(kernel: Kernel, call: ToolCall<z.output<Input>>): Promise<z.input<Output>>;
+}
+
+interface ToolCall<Input> {
+  readonly input: Input;
+  readonly invocation: Invocation;
+  /** Tool and arguments as one hash: what makes a retry the same call. */
+  readonly fingerprint: string;
+}
+
+/** What every writing tool takes beside its own arguments. */
+export const writing = {
+  base_version: z
+    .int()
+    .min(0)
+    .optional()
+    .describe(
+      "the version your line numbers and offsets mean; by default the one you were last shown",
+    ),
+  reader: z
+    .string()
+    .min(1)
+    .max(128)
+    .optional()
+    .describe("your line of sight, if you keep several apart"),
+  call_id: z
+    .string()
+    .min(1)
+    .max(128)
+    .optional()
+    .describe("makes a retry safe: same id and arguments, same answer"),
+  message: z.string().max(1000).optional().describe("why, for the history"),
+};
+
+/** One schema, one description, one implementation; everything else is derived from it. */
+export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
+  definition: ToolDefinition<Input, Output>,
+): Tool {
+  return {
+    ...definition,
+    async run(kernel, invocation, input) {
+      const parsed = definition.input.safeParse(input);
+      if (!parsed.success) throw invalidInput(definition.name, parsed.error);
+      const fingerprint = sha256Text(`${definition.name} ${canonical(parsed.data)}`);
+      const own = parsed.data as { reader?: string; call_id?: string; message?: string };
+      const call: ToolCall<z.output<Input>> = {
+        input: parsed.data,
+        fingerprint,
+        invocation: {
+          ...invocation,
+          reader: own.reader ?? invocation.reader,
+          call: own.call_id ?? invocation.call,
+          message: own.message ?? invocation.message,
+        },
+      };
+      return definition.run(kernel, call);
+    },
+  };
+}
+
+function invalidInput(tool: string, error: z.ZodError): KumikoError {
+  const problems = error.issues.map(({ path, message }) => ({
+    at: path.join(".") || "(the whole)",
+    message,
+  }));
+  const first = problems.map(({ at, message }) => `${at}: ${message}`).join("; ");
+  return new KumikoError("invalid_argument", `${tool} cannot be called like that: ${first}.`, {
+    tool,
+    problems,
+  });
+}
+
+/** JSON with sorted keys: the same arguments in another order are the same call. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, each: unknown) =>
+    each !== null && typeof each === "object" && !Array.isArray(each)
+      ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : each,
+  );
+}

@@ -1,0 +1,172 @@
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import BetterSqlite from "better-sqlite3";
+import { describe, expect, it } from "vitest";
+import { KumikoError, Random } from "../src/base/index.ts";
+import type { Store } from "../src/kernel/ports.ts";
+import { openSqliteStore } from "../src/store/index.ts";
+import { batch, commit, encode, row } from "./store-contract/support.ts";
+import { scaled, seed } from "./support/counts.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+const LONG = 15 * 60_000;
+const blocks = [1, 2, 3, 4, 5].map((number) => `main~ann~${number}`);
+
+/** Tables of one block each; a flip in any other may harm no block at all. */
+const ofBlocks = ["commits", "segments", "heads", "rows", "keyframes", "snapshots"];
+const shared = ["names", "places", "sequences", "calls", "settings", "leases"];
+
+describe("one flipped byte in a stored row", () => {
+  it("is found, and every other block reads as before", { timeout: LONG }, async () => {
+    using folder = temporaryFolder();
+    const pristine = join(folder.path, "pristine.db");
+    const before = await fill(pristine);
+    const random = new Random(seed());
+    const count = scaled(200);
+    for (let number = 0; number < count; number += 1) {
+      const file = join(folder.path, `flip-${number}.db`);
+      copyFileSync(pristine, file);
+      const tables = number % 3 === 2 ? shared : ofBlocks;
+      const flip = flipByte(file, tables[Math.floor(number / 3) % tables.length]!, random);
+      await using store = await openSqliteStore(file);
+      const damages = await store.verify();
+      expect([flip, damages.length > 0]).toEqual([flip, true]);
+      for (const block of blocks.filter((one) => one !== flip.victim)) {
+        expect([flip, await contentOf(store, block)]).toEqual([flip, before.get(block)]);
+      }
+      if (flip.victim !== undefined) {
+        const victim = await contentOf(store, flip.victim).catch((error: unknown) => error);
+        // Never something else than what was written: as before, or an error that names the block.
+        if (victim instanceof KumikoError) expect(victim.facts["block"]).toBe(flip.victim);
+        else expect([flip, victim]).toEqual([flip, before.get(flip.victim)]);
+      }
+    }
+  });
+
+  it("in the file itself, amid a commit, takes that block alone", async () => {
+    using folder = temporaryFolder();
+    const file = join(folder.path, "state.db");
+    const before = await fill(file);
+    const bytes = readFileSync(file);
+    const at = bytes.indexOf(encode("body of main~ann~3 version 31"));
+    expect(at).toBeGreaterThan(0);
+    bytes[at + 5]! ^= 4;
+    writeFileSync(file, bytes);
+    await using store = await openSqliteStore(file);
+    await expect(store.commitsOf("main~ann~3", 0)).rejects.toMatchObject({
+      code: "damaged",
+      facts: { table: "commits", block: "main~ann~3" },
+    });
+    for (const block of blocks.filter((one) => one !== "main~ann~3")) {
+      expect(await contentOf(store, block)).toEqual(before.get(block));
+    }
+    // The feed is told where the damage lies and can go on behind it.
+    const error = await store
+      .changesSince(0, 10_000)
+      .catch((thrown: unknown) => thrown as KumikoError);
+    const position = (error as KumikoError).facts["position"] as number;
+    expect(await store.changesSince(0, position - 1)).toHaveLength(position - 1);
+    expect((await store.changesSince(position, 1))[0]!.position).toBe(position + 1);
+    // Others can be written, the damaged one too: what it lacks is not touched.
+    const outcome = await store.commit(batch([commit("main~ann~1", 32)]));
+    expect(outcome.kind).toBe("committed");
+    expect(await store.verify()).toMatchObject([{ table: "commits", block: "main~ann~3" }]);
+  });
+});
+
+/** Rows of every table: live commits and segments, two of everything small. */
+async function fill(file: string): Promise<Map<string, unknown>> {
+  await using store = await openSqliteStore(file);
+  for (let version = 0; version < 32; version += 1) {
+    for (const block of blocks) {
+      const body = encode(`body of ${block} version ${version + 1}`);
+      const calls = [{ actor: "ann", call: `${block} ${version}`, fingerprint: "f", answer: "{}" }];
+      const one = commit(block, version, { body, message: "said", model: "m", turn: "t" });
+      await store.commit(batch([one], { rows: version === 20 ? [row(block)] : [], calls }));
+    }
+  }
+  for (const block of blocks) {
+    await store.compact(block, 20);
+    await store.putKeyframe(block, { version: 32, text: `text of ${block}`.repeat(30) });
+    await store.putSnapshot(block, { version: 30, bytes: encode(`snapshot of ${block}`) });
+  }
+  await store.put("settings", "name", "value");
+  await store.acquire("lease", "holder", 1000, 1000);
+  const content = await Promise.all(
+    blocks.map(async (block) => [block, await contentOf(store, block)] as const),
+  );
+  return new Map(content);
+}
+
+async function contentOf(store: Store, block: string): Promise<unknown> {
+  return {
+    commits: await store.commitsOf(block, 0),
+    row: await store.row(block),
+    keyframe: await store.keyframe(block),
+    snapshot: await store.snapshot(block),
+  };
+}
+
+interface Flip {
+  readonly table: string;
+  readonly column: string;
+  readonly key: number;
+  readonly victim: string | undefined;
+}
+
+/** Changes one byte of one value, as SQLite stores it. Integer keys are the tree's, not the row's. */
+function flipByte(file: string, table: string, random: Random): Flip {
+  const database = new BetterSqlite(file);
+  try {
+    const columns = database.pragma(`table_info(${table})`) as {
+      name: string;
+      type: string;
+      pk: number;
+    }[];
+    const hasKey = columns.some(({ pk, type }) => pk === 1 && type === "INTEGER");
+    const candidates = columns.filter(
+      ({ pk, type }) => !(pk === 1 && type === "INTEGER" && hasKey),
+    );
+    for (;;) {
+      const rows = database.prepare<[], Row>(`SELECT * FROM ${table}`).all();
+      const key = random.below(rows.length);
+      const chosen = rows[key]!;
+      const column = random.pick(candidates).name;
+      const value = chosen[column];
+      if (value === null || value === undefined || value === "") continue;
+      const changed = flipped(value, random);
+      const keys = columns.filter(({ pk }) => pk > 0).map(({ name }) => name);
+      const named = keys.length > 0 ? keys : ["block", "first_version"];
+      const where = named.map((name) => `${name} IS ?`).join(" AND ");
+      try {
+        database
+          .prepare(
+            `UPDATE ${table} SET ${column} = ${typeof value === "string" ? "CAST(? AS TEXT)" : "?"} WHERE ${where}`,
+          )
+          .run(changed, ...named.map((name) => chosen[name]));
+      } catch (error) {
+        // Taken by another row: not a flip that a disk could make unnoticed.
+        if (String(error).includes("UNIQUE")) continue;
+        throw error;
+      }
+      return { table, column, key, victim: victimOf(database, table, chosen) };
+    }
+  } finally {
+    database.close();
+  }
+}
+
+type Row = { readonly [column: string]: unknown };
+
+function flipped(value: unknown, random: Random): unknown {
+  if (typeof value === "number") return value ^ (1 << random.below(8));
+  const bytes = Buffer.from(value as string | Uint8Array);
+  bytes[random.below(bytes.length)]! ^= 1 << random.below(8);
+  return bytes;
+}
+
+function victimOf(database: BetterSqlite.Database, table: string, chosen: Row): string | undefined {
+  if (!ofBlocks.includes(table)) return undefined;
+  const sql = "SELECT text FROM names WHERE id = ?";
+  return database.prepare<[unknown], { text: string }>(sql).get(chosen["block"])?.text;
+}

@@ -1,0 +1,178 @@
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync } from "node:fs";
+import { constants } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { Random } from "../src/base/index.ts";
+import type { Store, StoredCommit } from "../src/kernel/ports.ts";
+import { openSqliteStore } from "../src/store/index.ts";
+import { readAll } from "./store-contract/support.ts";
+import { scaled, seed } from "./support/counts.ts";
+import { root, runProgram } from "./support/process.ts";
+import type { Said } from "./support/store-child.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+const child = join(root, "test/support/store-child.ts");
+const LONG = 15 * 60_000;
+
+describe("the sqlite store when the disk fails", () => {
+  it.each(["EIO", "ENOSPC"] as const)(
+    "acknowledges nothing that is not there, at any call that answers %s",
+    { timeout: LONG },
+    async (name) => {
+      using folder = temporaryFolder();
+      const library = compileFaults(folder.path);
+      const control = folder.write("control", "\0".repeat(20));
+      const data = join(folder.path, "data");
+      mkdirSync(data);
+      const points = pointsAmong(200, scaled(200), name === "EIO" ? 0 : 5);
+      const errno = String(constants.errno[name]);
+      const args = [child, "faults", data, errno, points.join(",")];
+      const env = {
+        ...process.env,
+        LD_PRELOAD: library,
+        FAULT_CONTROL: control,
+        FAULT_FOLDER: data,
+      };
+      const ended = await runProgram(process.execPath, args, { env });
+      expect(ended).toMatchObject({ code: 0, stderr: "" });
+      const said = linesOf(ended.stdout);
+      for (const point of points) {
+        const mine = said.filter((one) => one.point === point);
+        expect(mine.some((one) => one.note === "did not resume")).toBe(false);
+        expect(mine.length).toBeGreaterThan(0);
+        await expectWhole(join(data, `point-${point}`, "state.db"), mine);
+      }
+      // Faults that strike nobody would prove nothing.
+      const struck = points.filter((point) =>
+        said.some((one) => one.point === point && (one.outcome ?? one.note) !== undefined),
+      );
+      expect(struck.length).toBeGreaterThan(points.length * 0.6);
+    },
+  );
+
+  it(
+    "keeps reading and says what to do on a file system that is really full",
+    { timeout: LONG },
+    async () => {
+      using folder = temporaryFolder();
+      const disk = join(folder.path, "disk");
+      mkdirSync(disk);
+      // Where mounting is not permitted, a limit on the size of files has to stand in for it.
+      const mounted =
+        spawnSync("mount", ["-t", "tmpfs", "-o", "size=3m", "none", disk]).status === 0;
+      try {
+        const file = join(disk, "state.db");
+        const command = [process.execPath, child, "full", file];
+        const ended = mounted
+          ? await runProgram(command[0]!, command.slice(1))
+          : await runProgram("bash", ["-c", 'ulimit -f 3000; exec "$@"', "limited", ...command]);
+        expect(ended).toMatchObject({ code: 0, stderr: "" });
+        const said = linesOf(ended.stdout);
+        const acknowledged = said.filter((one) => one.positions !== undefined);
+        expect(acknowledged.length).toBeGreaterThan(10);
+        expect(said.at(-1)!.note).toBe(`head ${acknowledged.length * 2}`);
+        if (mounted) execFileSync("mount", ["-o", "remount,size=20m", disk]);
+        await expectWhole(file, said);
+      } finally {
+        if (mounted) execFileSync("umount", [disk]);
+      }
+    },
+  );
+});
+
+describe("the sqlite store when its process is killed", () => {
+  it("has every acknowledged batch and is ready in 2 s", { timeout: LONG }, async () => {
+    using folder = temporaryFolder();
+    const file = join(folder.path, "state.db");
+    const random = new Random(seed());
+    const said: Said[] = [];
+    for (let life = 0; life < scaled(100); life += 1) {
+      said.push(...(await killedAfter(file, 1 + random.below(250))));
+      const begun = performance.now();
+      await expectWhole(file, said, () => expect(performance.now() - begun).toBeLessThan(2000));
+    }
+    expect(said.length).toBeGreaterThan(scaled(100) * 3);
+  });
+});
+
+/** Runs a writer and kills it some milliseconds after its first acknowledgement. */
+async function killedAfter(file: string, milliseconds: number): Promise<Said[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<Said[]>();
+  const writer = spawn(process.execPath, [child, "kill", file], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let stdout = "";
+  let stderr = "";
+  writer.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk));
+  writer.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    if (stdout === "") setTimeout(() => writer.kill("SIGKILL"), milliseconds);
+    stdout += chunk;
+  });
+  writer.on("error", reject);
+  writer.on("close", (_code, signal) => {
+    if (signal === "SIGKILL") resolve(linesOf(stdout));
+    else reject(new Error(`The writer ended by itself: ${stderr}`));
+  });
+  return promise;
+}
+
+/** Every acknowledged batch is there, none is half there, none that was refused is there, no gaps. */
+async function expectWhole(
+  file: string,
+  said: readonly Said[],
+  opened?: () => void,
+): Promise<void> {
+  if (!existsSync(file)) {
+    expect(said.filter((one) => one.positions !== undefined)).toEqual([]);
+    return;
+  }
+  await using store = await openSqliteStore(file);
+  await store.head();
+  opened?.();
+  const all = await readAll(store, 500);
+  expect(all.map((one) => one.position)).toEqual(all.map((_, index) => index + 1));
+  const byEdit = Map.groupBy(all, (one) => one.edit);
+  for (const commits of byEdit.values()) {
+    expect(commits.map((one) => one.block.split("~")[1])).toEqual(["left", "right"]);
+  }
+  for (const { edit, positions, outcome } of said) {
+    const found = byEdit.get(edit ?? "")?.map((one) => one.position);
+    if (positions !== undefined) expect([edit, found]).toEqual([edit, positions]);
+    if (outcome === "not_written") expect([edit, found]).toEqual([edit, undefined]);
+  }
+  await expectBlocks(store, all);
+}
+
+async function expectBlocks(store: Store, all: readonly StoredCommit[]): Promise<void> {
+  for (const [block, commits] of Map.groupBy(all, (one) => one.block)) {
+    expect(await store.commitsOf(block, 0)).toEqual(commits);
+  }
+}
+
+function compileFaults(folder: string): string {
+  const library = join(folder, "faults.so");
+  const source = join(root, "test/support/faults.c");
+  const args = ["-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"];
+  for (const compiler of ["cc", "gcc", "clang"]) {
+    const { error, status, stderr } = spawnSync(compiler, args, { encoding: "utf8" });
+    if (error !== undefined) continue;
+    if (status !== 0) throw new Error(`${compiler} cannot compile ${source}:\n${stderr}`);
+    return library;
+  }
+  throw new Error(
+    "This test needs a C compiler (cc, gcc or clang) to make calls fail: install one.",
+  );
+}
+
+/** `count` of the numbers 1 to `last`, spread evenly. */
+function pointsAmong(last: number, count: number, shift: number): number[] {
+  const step = Math.max(1, Math.floor(last / count));
+  return Array.from({ length: count }, (_, index) => 1 + index * step + (shift % step));
+}
+
+function linesOf(stdout: string): Said[] {
+  // The last line of a killed process may be cut; it acknowledged nothing then.
+  const whole = stdout.slice(0, stdout.lastIndexOf("\n") + 1);
+  return whole.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Said]));
+}

@@ -1,0 +1,119 @@
+/**
+ * Writes into SQLite stores while its parent (test/store-faults.test.ts) makes writing fail or kills it, and
+ * prints what it was told: one line of JSON each.
+ *
+ *   store-child.ts kill <file>
+ *   store-child.ts full <file>
+ *   store-child.ts faults <folder> <errno> <points, by commas>      with FAULT_CONTROL
+ */
+
+import { mkdirSync, openSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { KumikoError } from "../../src/base/index.ts";
+import type { Store } from "../../src/kernel/ports.ts";
+import { openSqliteStore } from "../../src/store/index.ts";
+import { batch, commit, encode } from "../store-contract/support.ts";
+
+const CLIENTS = 3;
+const [mode, path, errno, points] = process.argv.slice(2) as [string, string, string, string];
+
+export interface Said {
+  readonly point: number;
+  readonly edit?: string;
+  readonly positions?: readonly number[];
+  readonly outcome?: string;
+  readonly resumed?: boolean;
+  readonly note?: string;
+}
+
+function say(line: Said): void {
+  // Synchronous: what was acknowledged must be out before the process can die.
+  writeSync(1, `${JSON.stringify(line)}\n`);
+}
+
+/** One batch of two commits in two blocks, either of them at the version the store shows. */
+async function write(store: Store, point: number, client: number, edit: string): Promise<boolean> {
+  const blocks = [`main~left~${client}`, `main~right~${client}`];
+  const body = encode(`${edit} ${"x".repeat(300)}`);
+  const commits = await Promise.all(
+    blocks.map(async (block) => {
+      const seen = await store.commitsOf(block, 0);
+      return commit(block, seen.length, { edit, body });
+    }),
+  );
+  try {
+    const outcome = await store.commit(batch(commits));
+    if (outcome.kind !== "committed") throw new Error(`${edit}: ${outcome.kind}`);
+    say({ point, edit, positions: outcome.positions });
+    return true;
+  } catch (error) {
+    if (!(error instanceof KumikoError) || error.code !== "journal_unwritable") throw error;
+    say({
+      point,
+      edit,
+      outcome: String(error.facts["outcome"]),
+      resumed: error.facts["resumed"] === true,
+    });
+    return false;
+  }
+}
+
+async function untilKilled(store: Store): Promise<void> {
+  const life = process.pid;
+  const clients = Array.from({ length: CLIENTS }, async (_, client) => {
+    for (let round = 0; ; round += 1) {
+      await write(store, 0, client + 1, `${life}-${client}-${round}`);
+      if (round % 20 === 19) await store.compact(`main~left~${client + 1}`, round * 1000);
+    }
+  });
+  await Promise.all(clients);
+}
+
+async function untilFull(store: Store): Promise<void> {
+  for (let round = 0; round < 20_000; round += 1) {
+    if (await write(store, 0, 1, `full-${round}`)) continue;
+    say({ point: 0, note: `head ${await store.head()}` });
+    return;
+  }
+  throw new Error("it was never full");
+}
+
+/** Fails at one point, first once, then for good, then with a write cut short, as the point goes. */
+async function atPoint(point: number, control: (values: readonly number[]) => void): Promise<void> {
+  const folder = join(path, `point-${point}`);
+  mkdirSync(folder);
+  control([0, point, Number(errno), point % 3 === 1 ? 1 : 0, point % 3 === 2 ? 1 : 0]);
+  let store: Store;
+  try {
+    store = await openSqliteStore(join(folder, "state.db"));
+  } catch (error) {
+    control([0, 0, 0, 0, 0]);
+    say({ point, note: `not opened: ${String(error)}` });
+    return;
+  }
+  await using _closing = store;
+  const clients = Array.from({ length: CLIENTS }, async (_, client) => {
+    for (let round = 0; round < 12; round += 1) {
+      await write(store, point, client + 1, `${point}-${client}-${round}`);
+    }
+  });
+  await Promise.all(clients);
+  try {
+    await store.compact("main~left~1", 100);
+  } catch (error) {
+    if (!(error instanceof KumikoError)) throw error;
+  }
+  // The disk works again: so must the store, without being opened anew by anyone else.
+  control([0, 0, 0, 0, 0]);
+  if (!(await write(store, point, 1, `${point}-last`))) say({ point, note: "did not resume" });
+}
+
+if (mode === "faults") {
+  const file = openSync(process.env["FAULT_CONTROL"]!, "r+");
+  const control = (values: readonly number[]) =>
+    void writeSync(file, Buffer.from(Int32Array.from(values).buffer), 0, 20, 0);
+  for (const point of points.split(",")) await atPoint(Number(point), control);
+} else {
+  await using store = await openSqliteStore(path);
+  await (mode === "kill" ? untilKilled(store) : untilFull(store));
+}
