@@ -607,9 +607,11 @@ describe("ownership", () => {
     const names = Object.getOwnPropertyNames(prototype).filter((name) => name !== "constructor");
     expect(names.length).toBeGreaterThan(20);
     const answers = names.map((name) => {
-      const property = Object.getOwnPropertyDescriptor(prototype, name)!;
-      const use = (property.get ?? property.value) as (this: BlockDocument) => unknown;
-      return [name, codeOf(() => use.call(document))];
+      const use = (): unknown => {
+        const member: unknown = Reflect.get(document, name);
+        return typeof member === "function" ? Reflect.apply(member, document, []) : member;
+      };
+      return [name, codeOf(use)];
     });
     expect(answers).toEqual(names.map((name) => [name, "disposed"]));
     // Twice is once.

@@ -22,7 +22,7 @@ describe("the sqlite store when the disk fails", () => {
     async (name) => {
       using folder = temporaryFolder();
       const library = compileFaults(folder.path);
-      const control = folder.write("control", "\0".repeat(20));
+      const control = folder.write("control", "\0".repeat(24));
       const data = join(folder.path, "data");
       mkdirSync(data);
       const points = pointsAmong(200, scaled(200), name === "EIO" ? 0 : 5);
@@ -50,6 +50,22 @@ describe("the sqlite store when the disk fails", () => {
       expect(struck.length).toBeGreaterThan(points.length * 0.6);
     },
   );
+
+  it("never shows what it said was not kept, even if it dies at that moment", async () => {
+    using folder = temporaryFolder();
+    const env = {
+      ...process.env,
+      LD_PRELOAD: compileFaults(folder.path),
+      FAULT_CONTROL: folder.write("control", "\0".repeat(24)),
+      FAULT_FOLDER: folder.path,
+    };
+    const file = join(folder.path, "state.db");
+    const ended = await runProgram(process.execPath, [child, "die", file], { env });
+    expect(ended).toMatchObject({ signal: "SIGKILL", stderr: "" });
+    const said = linesOf(ended.stdout);
+    expect(said.at(-1)).toMatchObject({ edit: "refused", outcome: "not_written" });
+    await expectWhole(file, said);
+  });
 
   it(
     "keeps reading and says what to do on a file system that is really full",

@@ -41,7 +41,7 @@ export function leaseTests(newWorld: NewWorld): void {
         other.acquire(`run ${round}`, "p2", 0, 10),
       ]);
       expect(asked.filter(({ granted }) => granted)).toHaveLength(1);
-      expect(asked[0]!.lease).toEqual(asked[1]!.lease);
+      expect(asked[0].lease).toEqual(asked[1].lease);
     }
   });
 

@@ -37,7 +37,7 @@ const commits = fc.record({
   fence: fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined, freq: 5 }),
 });
 
-const step = fc.oneof(
+const anyStep = fc.oneof(
   { weight: 6, arbitrary: commits },
   fc.record({ do: fc.constant("compact" as const), block, upTo: fc.nat(60) }),
   fc.record({ do: fc.constant("keyframe" as const), block, version: fc.nat(9), text }),
@@ -50,34 +50,37 @@ const step = fc.oneof(
   fc.record({ do: fc.constant("release" as const), token: fc.integer({ min: 1, max: 3 }) }),
   fc.record({ do: fc.constant("reopen" as const), writer: fc.nat(1) }),
 );
-type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+type Step = typeof anyStep extends fc.Arbitrary<infer Value> ? Value : never;
 
 export function randomTests(newWorld: NewWorld, fullRuns: number): void {
-  it("answers like the model, with two writers, compaction and reopening", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
-        await using world = await newWorld();
-        const stores = [await world.open(), await world.open()];
-        await using _closing = {
-          async [Symbol.asyncDispose]() {
+  it(
+    "answers like the model, with two writers, compaction and reopening",
+    { timeout: 15 * 60_000 },
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(anyStep, { minLength: 5, maxLength: 30 }), async (steps) => {
+          await using world = await newWorld();
+          const stores = [await world.open(), await world.open()];
+          await using closing = new AsyncDisposableStack();
+          closing.defer(async () => {
             for (const store of stores) await store[Symbol.asyncDispose]();
-          },
-        };
-        const model = new StoreModel();
-        for (const [index, one] of steps.entries()) {
-          if (one.do === "reopen") {
-            await stores[one.writer]![Symbol.asyncDispose]();
-            stores[one.writer] = await world.open();
-          } else {
-            await takeStep(stores[index % 2]!, model, one);
+          });
+          const model = new StoreModel();
+          for (const [index, one] of steps.entries()) {
+            if (one.do === "reopen") {
+              await stores[one.writer]![Symbol.asyncDispose]();
+              stores[one.writer] = await world.open();
+            } else {
+              await takeStep(stores[index % 2]!, model, one);
+            }
           }
-        }
-        for (const store of stores) await expectSame(store, model);
-        expect(await stores[0]!.verify()).toEqual([]);
-      }),
-      fcOptions(fullRuns),
-    );
-  });
+          for (const store of stores) await expectSame(store, model);
+          expect(await stores[0]!.verify()).toEqual([]);
+        }),
+        fcOptions(fullRuns),
+      );
+    },
+  );
 }
 
 async function takeStep(store: Store, model: StoreModel, step: Step): Promise<void> {

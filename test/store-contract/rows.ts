@@ -65,6 +65,9 @@ export function rowTests(newWorld: NewWorld): void {
     expect(await names({ context: "b", limit: 10 })).toEqual(["b~x~10", "b~x~9"]);
     expect(await names({ context: "b", limit: 10, after: "b~x~10" })).toEqual(["b~x~9"]);
     expect(await names({ context: "none", limit: 10 })).toEqual([]);
+    expect(await names({ limit: Infinity })).toHaveLength(5);
+    expect(await store.children({ context: "b", parent: null, limit: Infinity })).toHaveLength(2);
+    expect(await store.changesSince(0, Infinity)).toHaveLength(5);
     const running = await store.rowsWithStatus("running");
     expect(running.map((one) => one.block)).toEqual(["@src~file~7", "b~x~10", "b~x~9"]);
   });

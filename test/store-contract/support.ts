@@ -1,7 +1,7 @@
 import type { Batch, NewBlockRow, NewCommit, Store, StoredCommit } from "../../src/kernel/ports.ts";
 
 /** The data of one test. Every `open` gives another handle on the same data: another writer. */
-export interface StoreWorld extends AsyncDisposable {
+interface StoreWorld extends AsyncDisposable {
   open(): Promise<Store>;
 }
 

@@ -1,9 +1,9 @@
 /*
  * Makes the n-th writing call on files below a folder fail. Preloaded into a child of test/store-faults.test.ts.
  *
- * FAULT_CONTROL names a file of five int32 that the test may change at any time:
+ * FAULT_CONTROL names a file of six int32 that the test may change at any time:
  * calls counted so far, the call that fails (0: none), errno, whether all calls from then on fail,
- * whether that call is first cut short. FAULT_FOLDER is the folder.
+ * whether that call is first cut short, whether only calls that sync count. FAULT_FOLDER is the folder.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 struct control {
-  _Atomic int count, at, error, from_then_on, cut_short;
+  _Atomic int count, at, error, from_then_on, cut_short, only_sync;
 };
 
 static struct control *control;
@@ -37,8 +37,9 @@ __attribute__((constructor)) static void begin(void) {
 }
 
 /* 0: go on; 1: fail with errno; 2: write half. */
-static int verdict(const char *path, int may_cut) {
-  if (control == NULL || strncmp(path, folder, strlen(folder)) != 0) return 0;
+static int verdict(const char *path, int may_cut, int is_sync) {
+  if (control->only_sync && !is_sync) return 0;
+  if (strncmp(path, folder, strlen(folder)) != 0) return 0;
   int number = atomic_fetch_add(&control->count, 1) + 1;
   int at = control->at;
   if (at == 0 || number < at) return 0;
@@ -50,14 +51,14 @@ static int verdict(const char *path, int may_cut) {
   return 1;
 }
 
-static int of_descriptor(int descriptor, int may_cut) {
+static int of_descriptor(int descriptor, int may_cut, int is_sync) {
   if (control == NULL || control->at == 0) return 0;
   char link[64], path[4096];
   snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
   ssize_t length = readlink(link, path, sizeof path - 1);
   if (length < 0) return 0;
   path[length] = 0;
-  return verdict(path, may_cut);
+  return verdict(path, may_cut, is_sync);
 }
 
 #define REAL(name) \
@@ -66,44 +67,44 @@ static int of_descriptor(int descriptor, int may_cut) {
 
 ssize_t write(int descriptor, const void *bytes, size_t count) {
   REAL(write);
-  int fault = of_descriptor(descriptor, count > 1);
+  int fault = of_descriptor(descriptor, count > 1, 0);
   return fault == 1 ? -1 : real(descriptor, bytes, fault == 2 ? count / 2 : count);
 }
 
 ssize_t pwrite(int descriptor, const void *bytes, size_t count, off_t offset) {
   REAL(pwrite);
-  int fault = of_descriptor(descriptor, count > 1);
+  int fault = of_descriptor(descriptor, count > 1, 0);
   return fault == 1 ? -1 : real(descriptor, bytes, fault == 2 ? count / 2 : count, offset);
 }
 
 ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t offset) {
   REAL(pwrite64);
-  int fault = of_descriptor(descriptor, count > 1);
+  int fault = of_descriptor(descriptor, count > 1, 0);
   return fault == 1 ? -1 : real(descriptor, bytes, fault == 2 ? count / 2 : count, offset);
 }
 
 int fsync(int descriptor) {
   REAL(fsync);
-  return of_descriptor(descriptor, 0) ? -1 : real(descriptor);
+  return of_descriptor(descriptor, 0, 1) ? -1 : real(descriptor);
 }
 
 int fdatasync(int descriptor) {
   REAL(fdatasync);
-  return of_descriptor(descriptor, 0) ? -1 : real(descriptor);
+  return of_descriptor(descriptor, 0, 1) ? -1 : real(descriptor);
 }
 
 int ftruncate(int descriptor, off_t length) {
   REAL(ftruncate);
-  return of_descriptor(descriptor, 0) ? -1 : real(descriptor, length);
+  return of_descriptor(descriptor, 0, 0) ? -1 : real(descriptor, length);
 }
 
 int ftruncate64(int descriptor, off64_t length) {
   REAL(ftruncate64);
-  return of_descriptor(descriptor, 0) ? -1 : real(descriptor, length);
+  return of_descriptor(descriptor, 0, 0) ? -1 : real(descriptor, length);
 }
 
 int rename(const char *from, const char *to) {
   REAL(rename);
-  if (control != NULL && control->at != 0 && verdict(to, 0)) return -1;
+  if (control != NULL && control->at != 0 && verdict(to, 0, 0)) return -1;
   return real(from, to);
 }

@@ -4,10 +4,12 @@
  *
  *   store-child.ts kill <file>
  *   store-child.ts full <file>
+ *   store-child.ts die <file>                                       with FAULT_CONTROL
  *   store-child.ts faults <folder> <errno> <points, by commas>      with FAULT_CONTROL
  */
 
-import { mkdirSync, openSync, writeSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { KumikoError } from "../../src/base/index.ts";
 import type { Store } from "../../src/kernel/ports.ts";
@@ -51,7 +53,7 @@ async function write(store: Store, point: number, client: number, edit: string):
     say({
       point,
       edit,
-      outcome: String(error.facts["outcome"]),
+      outcome: error.facts["outcome"] as string,
       resumed: error.facts["resumed"] === true,
     });
     return false;
@@ -79,19 +81,20 @@ async function untilFull(store: Store): Promise<void> {
 }
 
 /** Fails at one point, first once, then for good, then with a write cut short, as the point goes. */
-async function atPoint(point: number, control: (values: readonly number[]) => void): Promise<void> {
+async function atPoint(point: number): Promise<void> {
   const folder = join(path, `point-${point}`);
   mkdirSync(folder);
-  control([0, point, Number(errno), point % 3 === 1 ? 1 : 0, point % 3 === 2 ? 1 : 0]);
+  control([0, point, Number(errno), point % 3 === 1 ? 1 : 0, point % 3 === 2 ? 1 : 0, 0]);
   let store: Store;
   try {
     store = await openSqliteStore(join(folder, "state.db"));
   } catch (error) {
-    control([0, 0, 0, 0, 0]);
+    control([0, 0, 0, 0, 0, 0]);
     say({ point, note: `not opened: ${String(error)}` });
     return;
   }
-  await using _closing = store;
+  await using closing = new AsyncDisposableStack();
+  closing.use(store);
   const clients = Array.from({ length: CLIENTS }, async (_, client) => {
     for (let round = 0; round < 12; round += 1) {
       await write(store, point, client + 1, `${point}-${client}-${round}`);
@@ -104,16 +107,30 @@ async function atPoint(point: number, control: (values: readonly number[]) => vo
     if (!(error instanceof KumikoError)) throw error;
   }
   // The disk works again: so must the store, without being opened anew by anyone else.
-  control([0, 0, 0, 0, 0]);
+  control([0, 0, 0, 0, 0, 0]);
   if (!(await write(store, point, 1, `${point}-last`))) say({ point, note: "did not resume" });
 }
 
-if (mode === "faults") {
+/** Dies at the moment it is told that a batch was not kept because its fsync had failed. */
+async function untilRefused(store: Store): Promise<void> {
+  for (let round = 0; round < 3; round += 1) await write(store, 0, 1, `good-${round}`);
+  control([0, 1, constants.errno.EIO, 0, 0, 1]);
+  await write(store, 0, 1, "refused");
+  process.kill(process.pid, "SIGKILL");
+}
+
+function control(values: readonly number[]): void {
+  const bytes = Buffer.from(Int32Array.from(values).buffer);
   const file = openSync(process.env["FAULT_CONTROL"]!, "r+");
-  const control = (values: readonly number[]) =>
-    void writeSync(file, Buffer.from(Int32Array.from(values).buffer), 0, 20, 0);
-  for (const point of points.split(",")) await atPoint(Number(point), control);
+  writeSync(file, bytes, 0, bytes.length, 0);
+  closeSync(file);
+}
+
+if (mode === "faults") {
+  for (const point of points.split(",")) await atPoint(Number(point));
 } else {
   await using store = await openSqliteStore(path);
-  await (mode === "kill" ? untilKilled(store) : untilFull(store));
+  if (mode === "kill") await untilKilled(store);
+  else if (mode === "die") await untilRefused(store);
+  else await untilFull(store);
 }

@@ -88,6 +88,18 @@ export class MemoryDisk {
     return this.#rowsByStatus.get(status)?.page(undefined, Infinity) ?? [];
   }
 
+  size(): { [kind: string]: number } {
+    return {
+      journal: sum(this.journal.map((commit) => commit.body.length)),
+      segments: 0,
+      keyframes: sum([...this.keyframes.values()].map(({ text }) => Buffer.byteLength(text))),
+      snapshots: sum([...this.snapshots.values()].map(({ bytes }) => bytes.length)),
+      rows: 0,
+      calls: 0,
+      other: 0,
+    };
+  }
+
   #missing(byBlock: CommitsByBlock): StoredCommit[] {
     const missing: StoredCommit[] = [];
     for (const [block, [first]] of byBlock) {
@@ -148,4 +160,8 @@ function listIn<Value>(map: Map<string, Value[]>, key: string): Value[] {
   let list = map.get(key);
   if (list === undefined) map.set(key, (list = []));
   return list;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }

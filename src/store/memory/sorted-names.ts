@@ -1,59 +1,64 @@
 import { compareNames } from "../contract.ts";
 
-/** Names in order, each with a value: found by binary search, appended at the end in O(1). */
+/** Names in order, each with a value. New ones are sorted in when order is next asked for. */
 export class SortedNames<Value> {
-  readonly #names: string[] = [];
-  readonly #values: Value[] = [];
+  readonly #values = new Map<string, Value>();
+  #sorted: string[] = [];
+  #unsorted: string[] = [];
 
   get(name: string): Value | undefined {
-    const at = this.#at(name);
-    return this.#names[at] === name ? this.#values[at] : undefined;
+    return this.#values.get(name);
   }
 
   set(name: string, value: Value): void {
-    const at = this.#at(name);
-    if (this.#names[at] === name) {
-      this.#values[at] = value;
-    } else if (at === this.#names.length) {
-      this.#names.push(name);
-      this.#values.push(value);
-    } else {
-      this.#names.splice(at, 0, name);
-      this.#values.splice(at, 0, value);
-    }
+    if (!this.#values.has(name)) this.#unsorted.push(name);
+    this.#values.set(name, value);
   }
 
   delete(name: string): void {
-    const at = this.#at(name);
-    if (this.#names[at] !== name) return;
-    this.#names.splice(at, 1);
-    this.#values.splice(at, 1);
+    if (!this.#values.delete(name)) return;
+    const names = this.#inOrder();
+    names.splice(this.#at(name), 1);
   }
 
   /** The values behind a name, or before it when asked for backwards. */
   page(after: string | undefined, limit: number, backwards = false): Value[] {
+    const names = this.#inOrder();
     if (backwards) {
-      const end = after === undefined ? this.#names.length : this.#at(after);
-      return this.#values.slice(Math.max(0, end - limit), end).toReversed();
+      const end = after === undefined ? names.length : this.#at(after);
+      return this.#valuesOf(names.slice(Math.max(0, end - limit), end).toReversed());
     }
-    if (after === undefined) return this.#values.slice(0, limit);
-    const at = this.#at(after);
-    const begin = this.#names[at] === after ? at + 1 : at;
-    return this.#values.slice(begin, begin + limit);
+    const at = after === undefined ? 0 : this.#at(after);
+    const begin = after !== undefined && names[at] === after ? at + 1 : at;
+    return this.#valuesOf(names.slice(begin, begin + limit));
   }
 
   entries(): { name: string; value: Value }[] {
-    return this.#names.map((name, index) => ({ name, value: this.#values[index]! }));
+    return this.#inOrder().map((name) => ({ name, value: this.#values.get(name)! }));
   }
 
+  #valuesOf(names: readonly string[]): Value[] {
+    return names.map((name) => this.#values.get(name)!);
+  }
+
+  #inOrder(): string[] {
+    if (this.#unsorted.length > 0) {
+      // The sort finds the run that is in order already: adding one costs a pass, not a sort.
+      this.#sorted = [...this.#sorted, ...this.#unsorted.toSorted(compareNames)].toSorted(
+        compareNames,
+      );
+      this.#unsorted = [];
+    }
+    return this.#sorted;
+  }
+
+  /** The first name that is not below this one. */
   #at(name: string): number {
-    const last = this.#names.length - 1;
-    if (last >= 0 && compareNames(this.#names[last]!, name) < 0) return last + 1;
     let low = 0;
-    let high = this.#names.length;
+    let high = this.#sorted.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (compareNames(this.#names[middle]!, name) < 0) low = middle + 1;
+      if (compareNames(this.#sorted[middle]!, name) < 0) low = middle + 1;
       else high = middle;
     }
     return low;

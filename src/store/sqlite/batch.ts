@@ -56,21 +56,20 @@ function write(tables: Tables, batch: Batch, byBlock: CommitsByBlock): number[] 
     return position;
   });
   const withRows = new Set(batch.rows.map((row) => row.block));
+  const newBlocks: string[] = [];
   for (const [block, commits] of byBlock) {
     const id = names.intern(block);
     const before = journal.heads.get(id);
-    if (before === undefined) {
-      const { context, actor, sequence } = parseBlockId(block);
-      sequences.note(context, actor, sequence);
-    }
+    if (before === undefined) newBlocks.push(block);
+    if (before?.hasRow === true && withRows.has(block)) rows.delete(block);
     journal.heads.put(id, block, {
       version: commits.at(-1)!.expectedVersion + 1,
       position: lastPositions.get(block)!,
       hasRow: withRows.has(block) || before?.hasRow === true,
     });
   }
-  // Blocks may change places within one batch: all leave before any arrives.
-  for (const row of batch.rows) rows.delete(row.block);
+  noteSequences(sequences, newBlocks);
+  // Blocks may change places within one batch: all have left before any arrives.
   for (const row of batch.rows) {
     const version = byBlock.get(row.block)!.at(-1)!.expectedVersion + 1;
     const position = lastPositions.get(row.block)!;
@@ -78,4 +77,15 @@ function write(tables: Tables, batch: Batch, byBlock: CommitsByBlock): number[] 
   }
   for (const call of batch.calls) calls.insert(call);
   return positions;
+}
+
+/** The highest number per context and actor, however many blocks a batch makes. */
+function noteSequences(sequences: Tables["sequences"], newBlocks: readonly string[]): void {
+  const ids = newBlocks.map((block) => parseBlockId(block));
+  const groups = Map.groupBy(ids, ({ context, actor }) => `${context}~${actor}`);
+  for (const group of groups.values()) {
+    const { context, actor } = group[0]!;
+    const last = group.reduce((highest, { sequence }) => Math.max(highest, sequence), 0);
+    sequences.note(context, actor, last);
+  }
 }

@@ -6,6 +6,8 @@ import { checkRow, damagedRow, rowHash, type Scalar } from "./row-hash.ts";
 
 /** No name has this number: it stands for "no parent". */
 const NO_PARENT = 0;
+/** SQLite's limits are integers. */
+const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
 /** What blocks are now. In lists a damaged row is thrown with `after`, so that the caller can go on. */
 export class BlockRows {
@@ -38,7 +40,8 @@ export class BlockRows {
     const [comparison, direction] = newestFirst === true ? ["<", "DESC"] : [">", "ASC"];
     const begin = after === undefined ? "" : `AND place ${comparison} ?`;
     const sql = `SELECT * FROM rows WHERE context = ? AND parent = ? ${begin} ORDER BY place ${direction} LIMIT ?`;
-    const parameters = after === undefined ? [limit] : [after, limit];
+    const page = Math.min(limit, EVERYTHING);
+    const parameters = after === undefined ? [page] : [after, page];
     return this.#connection
       .all(sql, contextId, parentId, ...parameters)
       .map((row) => this.#read(row, row["place"] as string));
@@ -52,7 +55,7 @@ export class BlockRows {
     const parameters = [
       ...(context === undefined ? [] : [context]),
       query.after ?? "",
-      query.limit,
+      Math.min(query.limit, EVERYTHING),
     ];
     return this.#connection
       .all(sql, ...parameters)

@@ -1,5 +1,6 @@
 import BetterSqlite, { type Database, type Statement } from "better-sqlite3";
 import { KumikoError } from "../../base/index.ts";
+import { checkVersion } from "./schema.ts";
 
 // Typed loosely on purpose: what a row holds is proven by its hash, not by a cast.
 type Row = { readonly [column: string]: unknown };
@@ -16,8 +17,12 @@ export class Connection implements Disposable {
   static writer(file: string): Connection {
     const database = new BetterSqlite(file, { timeout: 10_000 });
     try {
+      checkVersion(database);
       database.pragma("journal_mode = WAL");
       database.pragma("synchronous = FULL");
+      // Without these macOS answers an fsync before the disk has written. Elsewhere they change nothing.
+      database.pragma("fullfsync = ON");
+      database.pragma("checkpoint_fullfsync = ON");
       // The writer checkpoints by itself, after it has answered.
       database.pragma("wal_autocheckpoint = 0");
       database.pragma("cache_size = -16000");

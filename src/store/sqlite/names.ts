@@ -47,6 +47,7 @@ export class Names {
     this.#remember(id, text);
     return text;
   }
+
   /** The text, or what there is of it, for messages about damage. */
   describe(id: number): string {
     try {

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { KumikoError } from "../../base/index.ts";
 
 export type Scalar = string | number | null;
@@ -8,9 +8,9 @@ export type Scalar = string | number | null;
  * bytes it holds. A row that was changed, swapped or put under another key does not match.
  */
 export function rowHash(table: string, columns: readonly Scalar[], bytes?: Uint8Array): Buffer {
-  const hash = createHash("sha256").update(JSON.stringify([table, ...columns]));
-  if (bytes !== undefined) hash.update(bytes);
-  return hash.digest();
+  const text = JSON.stringify([table, ...columns]);
+  const content = bytes === undefined ? text : Buffer.concat([Buffer.from(text), bytes]);
+  return hash("sha256", content, "buffer");
 }
 
 /** What was found damaged, for whoever must go on without it. */

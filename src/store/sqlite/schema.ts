@@ -142,16 +142,20 @@ const migrations: readonly string[] = [
 
 export const schemaVersion = migrations.length;
 
-/** Brings a database up to date, each version in its own transaction; one from the future is refused. */
+/** Before anything is changed in it: a database from the future is refused and left as it is. */
+export function checkVersion(database: Database): void {
+  const found = versionOf(database);
+  if (found <= schemaVersion) return;
+  throw new KumikoError(
+    "unsupported_format",
+    `The database is of version ${found}, and this kumiko knows versions up to ${schemaVersion}: use a newer kumiko.`,
+    { found, known: schemaVersion },
+  );
+}
+
+/** Brings a database up to date, each version in its own transaction. */
 export function migrate(database: Database, now: number): void {
   const found = versionOf(database);
-  if (found > schemaVersion) {
-    throw new KumikoError(
-      "unsupported_format",
-      `The database is of version ${found}, and this kumiko knows versions up to ${schemaVersion}: use a newer kumiko.`,
-      { found, known: schemaVersion },
-    );
-  }
   for (let version = found + 1; version <= schemaVersion; version += 1) {
     database
       .transaction(() => {
@@ -166,6 +170,6 @@ export function migrate(database: Database, now: number): void {
   }
 }
 
-export function versionOf(database: Database): number {
+function versionOf(database: Database): number {
   return database.pragma("user_version", { simple: true }) as number;
 }

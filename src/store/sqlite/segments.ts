@@ -51,7 +51,7 @@ export class Segments {
     const sql =
       "SELECT * FROM segments WHERE block = ? AND first_version >= ? ORDER BY first_version";
     const segments: Segment[] = [];
-    for (const row of this.#connection.all(sql, block, (first?.["first"] as number | null) ?? 0)) {
+    for (const row of this.#connection.all(sql, block, first?.["first"] ?? 0)) {
       try {
         const segment = this.#read(row);
         if (segment.lastVersion > afterVersion) segments.push(segment);

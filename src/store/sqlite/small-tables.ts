@@ -111,7 +111,7 @@ export class Leases {
     now: number,
     milliseconds: number,
   ): { granted: boolean; lease: Lease } {
-    const last = this.#get(name);
+    const last = this.find(name);
     if (last !== undefined && last.held && last.lease.expires > now) {
       return { granted: false, lease: last.lease };
     }
@@ -123,22 +123,22 @@ export class Leases {
   }
 
   renew({ name, token }: Lease, now: number, milliseconds: number): Lease | undefined {
-    const last = this.#get(name);
+    const last = this.find(name);
     if (last === undefined || !last.held || last.lease.token !== token) return undefined;
     return this.#put({ ...last.lease, expires: now + milliseconds });
   }
 
   release({ name, token }: Lease): void {
-    const last = this.#get(name);
+    const last = this.find(name);
     if (last?.lease.token === token) this.#put(last.lease, false);
   }
 
   holds(name: string, token: number): boolean {
-    const last = this.#get(name);
+    const last = this.find(name);
     return last !== undefined && last.held && last.lease.token === token;
   }
 
-  #get(name: string): { lease: Lease; held: boolean } | undefined {
+  find(name: string): { lease: Lease; held: boolean } | undefined {
     const sql = "SELECT holder, token, expires, held, hash FROM leases WHERE name = ?";
     const row = this.#connection.get(sql, name);
     if (row === undefined) return undefined;

@@ -35,11 +35,15 @@ class Report {
       return found;
     } catch (error) {
       const facts = error instanceof KumikoError ? error.facts : {};
+      const fact = (name: string) => {
+        const value = facts[name];
+        return typeof value === "string" ? value : undefined;
+      };
       this.add({
-        table: String(facts["table"] ?? table),
-        key: String(facts["key"] ?? key),
-        block: typeof facts["block"] === "string" ? facts["block"] : block,
-        why: String(facts["why"] ?? (error as Error).message),
+        table: fact("table") ?? table,
+        key: fact("key") ?? key,
+        block: fact("block") ?? block,
+        why: fact("why") ?? (error as Error).message,
       });
       return error;
     }
@@ -126,16 +130,17 @@ function verifySmall(tables: Tables, report: Report): void {
   }
   for (const row of connection.all("SELECT context, actor FROM sequences")) {
     const [context, actor] = [row["context"] as string, row["actor"] as string];
-    report.probe("sequences", `${context}~${actor}`, undefined, () =>
-      sequences.get(context, actor),
-    );
+    report.probe("sequences", `${context}~${actor}`, undefined, () => {
+      const last = sequences.get(context, actor);
+      return last === 0 ? undefined : last;
+    });
   }
   for (const row of connection.all("SELECT space, key FROM settings")) {
     const [space, key] = [row["space"] as string, row["key"] as string];
     report.probe("settings", `${space} ${key}`, undefined, () => settings.get(space, key));
   }
   for (const { name } of connection.all("SELECT name FROM leases")) {
-    report.probe("leases", String(name), undefined, () => leases.holds(name as string, 0));
+    report.probe("leases", String(name), undefined, () => leases.find(name as string));
   }
 }
 

@@ -11,7 +11,7 @@ import type { Tables } from "./tables.ts";
 const GROUPS_PER_CHECKPOINT = 200;
 const encoder = new TextEncoder();
 
-/** Thrown by `compact` when there is more to do: not an answer yet. */
+/** What `compact` gives when there is more to do: not an answer yet. */
 const unfinished = Symbol("unfinished");
 
 export interface Performed {
@@ -163,6 +163,8 @@ function answerTo(tables: Tables, request: WriteRequest): WriteAnswer | typeof u
     case "release":
       tables.leases.release(request.lease);
       return undefined;
+    default:
+      throw new Error(`unknown request ${JSON.stringify(request satisfies never)}`);
   }
 }
 

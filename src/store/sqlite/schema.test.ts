@@ -1,0 +1,50 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { zstdDecompressSync } from "node:zlib";
+import BetterSqlite from "better-sqlite3";
+import { describe, expect, it } from "vitest";
+import { fillSample, readSample } from "../../../test/support/store-sample.ts";
+import { temporaryFolder } from "../../../test/support/temporary-folder.ts";
+import { schemaVersion } from "./schema.ts";
+import { openSqliteStore } from "./sqlite-store.ts";
+
+const versions = Array.from({ length: schemaVersion }, (_, index) => index + 1);
+
+describe("databases of every version", () => {
+  it.each(versions)("version %d reads as if it had been written today", async (version) => {
+    using folder = temporaryFolder();
+    const old = join(folder.path, "old.db");
+    const corpus = new URL(`./corpus/version-${version}.db.zst.base64`, import.meta.url);
+    const packed = Buffer.from(readFileSync(corpus, "utf8"), "base64");
+    writeFileSync(old, zstdDecompressSync(packed));
+    await using store = await openSqliteStore(old);
+    await using today = await openSqliteStore(join(folder.path, "new.db"));
+    await fillSample(today);
+    expect(await readSample(store)).toEqual(await readSample(today));
+    expect(await store.verify()).toEqual([]);
+    expect((await store.acquire("lease", "other", 1500, 1)).lease.token).toBe(2);
+  });
+
+  it("are refused when they come from the future, and left as they are", async () => {
+    using folder = temporaryFolder();
+    const file = join(folder.path, "state.db");
+    const database = new BetterSqlite(file);
+    database.pragma(`user_version = ${schemaVersion + 1}`);
+    database.close();
+    const before = readFileSync(file);
+    await expect(openSqliteStore(file)).rejects.toMatchObject({
+      code: "unsupported_format",
+      facts: { found: schemaVersion + 1 },
+    });
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  it("that are no databases at all are an error, not an empty store", async () => {
+    using folder = temporaryFolder();
+    const file = folder.write(
+      "state.db",
+      "this is not a database, however long it may be".repeat(100),
+    );
+    await expect(openSqliteStore(file)).rejects.toMatchObject({ code: "damaged" });
+  });
+});
