@@ -6,7 +6,7 @@ import {
   VersionVector,
 } from "loro-crdt";
 import { KumikoError } from "../base/index.ts";
-import { SpliceComposer } from "./splice-composer.ts";
+import { OperationWriter } from "./operation-writer.ts";
 import type { SpliceRecord } from "./splice-record.ts";
 import type { Splice } from "./types.ts";
 
@@ -107,30 +107,27 @@ export class Mirror implements Disposable {
 
   #apply(until: number): void {
     const record = this.#record;
-    const composer = new SpliceComposer((at, remove, insert) => {
-      if (remove > 0) this.#text.delete(at, remove);
-      if (insert !== "") this.#text.insert(at, insert);
-    });
+    const writer = new OperationWriter(this.#text);
     let writtenUntil = 0;
     for (let version = this.#version + 1; version <= until; version++) {
       const special = record.specials.size === 0 ? undefined : record.specials.get(version);
       if (special?.kind === "import") {
-        composer.flush();
+        writer.flush();
         this.#doc.commit();
         this.#importRecorded(version, special.update);
         continue;
       }
       if (version > writtenUntil) {
-        composer.flush();
+        writer.flush();
         writtenUntil = this.#writeAs(version);
       }
       if (special?.kind === "flip") {
-        for (const { at, remove, insert } of special.splices) composer.add(at, remove, insert);
+        for (const { at, remove, insert } of special.splices) writer.write(at, remove, insert);
       } else {
-        this.#compose(version, composer);
+        this.#writeVersion(version, writer);
       }
     }
-    composer.flush();
+    writer.flush();
     this.#doc.commit();
     this.#version = until;
   }
@@ -145,14 +142,14 @@ export class Mirror implements Disposable {
     if (pending !== null) this.#pending.set(version, pending);
   }
 
-  #compose(version: number, composer: SpliceComposer): void {
+  #writeVersion(version: number, writer: OperationWriter): void {
     const record = this.#record;
     const end = record.spliceEnd(version);
     let counter = record.counterEnd(version - 1);
     for (let i = record.spliceEnd(version - 1); i < end; i++) {
       const length = record.spliceInsertLength(i);
       const insert = length === 0 ? "" : record.inserted.slice(counter, counter + length);
-      composer.add(record.spliceAt(i), record.spliceRemove(i), insert);
+      writer.write(record.spliceAt(i), record.spliceRemove(i), insert);
       counter += length;
     }
   }
