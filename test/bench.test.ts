@@ -132,14 +132,15 @@ test("the median is the middle, or the mean of the middle two", () => {
   expect(() => median([])).toThrow(/nothing/);
 });
 
-test("interleave lets contestants take turns and another begin each round", async () => {
+test("interleave warms up, then lets contestants take turns and another begin each round", async () => {
   const turns: string[] = [];
-  const times = { ours: [3, 1, 2], peer: [7, 9, 8] };
+  const times = { ours: [99, 3, 1, 2], peer: [99, 7, 9, 8] };
   const turn = (name: "ours" | "peer") => () => {
     turns.push(name);
     return times[name].shift() ?? 0;
   };
   const medians = await interleave(3, { ours: turn("ours"), peer: turn("peer") });
+  expect(turns.splice(0, 2)).toEqual(["ours", "peer"]);
   expect(turns).toEqual(["ours", "peer", "peer", "ours", "ours", "peer"]);
   expect(medians).toEqual({ ours: 2, peer: 8 });
 });

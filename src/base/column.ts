@@ -23,6 +23,11 @@ export class IntColumn {
     this.#values[this.#length++] = value;
   }
 
+  /** The numbers themselves, for loops over very many; valid until the next push. */
+  get values(): Readonly<Int32Array> {
+    return this.#values;
+  }
+
   at(index: number): number {
     return this.#values[index]!;
   }

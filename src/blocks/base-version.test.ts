@@ -402,7 +402,10 @@ function isSubsequence(part: string, whole: string): boolean {
   return at === part.length;
 }
 
-/** BASE-6: whoever changed the range is named, and nobody who neither touched it nor its two ends. */
+/**
+ * BASE-6: whoever changed the place last is named, and nobody else. The place is the range with what came
+ * into it; of an insert, which has no inside, it is both its neighbours and what came between them.
+ */
 function checkAuthors(
   document: BlockDocument,
   oracle: UnitOracle,
@@ -410,25 +413,23 @@ function checkAuthors(
   { start, end }: { readonly start: number; readonly end: number },
 ): void {
   const then = oracle.visible(version);
-  const order = new Map(oracle.units.map((unit, i) => [unit, i]));
-  const from = start === 0 ? -1 : order.get(then[start - 1]!)!;
-  const to = end === then.length ? Infinity : order.get(then[end]!)!;
-  const near = (unit: OracleUnit): boolean => from <= order.get(unit)! && order.get(unit)! <= to;
-  for (const author of authors) {
-    expect(author.version).toBeGreaterThan(version);
-    expect(document.entry(author.version)).toMatchObject({
-      actor: author.actor,
-      edit: author.edit,
-    });
-    expect([...oracle.toggled(author.version)].some(near)).toBe(true);
-  }
-  const visible = new Set(oracle.visible());
-  const named = new Set(authors.map(({ edit }) => edit));
-  for (const unit of then.slice(start, end)) {
-    if (visible.has(unit)) continue;
+  const range = start === end ? then.slice(start - 1, start + 1) : then.slice(start, end);
+  const from = oracle.units.indexOf(range[0]!);
+  const place = oracle.units.slice(from, oracle.units.indexOf(range.at(-1)!) + 1);
+  const [before, now] = [new Set(then), new Set(oracle.visible())];
+  const wanted = new Set<string>();
+  for (const unit of place.filter((each) => before.has(each) !== now.has(each))) {
     let last = document.version;
     while (!oracle.toggled(last).has(unit)) last--;
-    expect(named).toContain(document.entry(last).edit);
+    wanted.add(document.entry(last).edit);
+  }
+  expect(new Set(authors.map(({ edit }) => edit))).toEqual(wanted);
+  for (const author of authors) {
+    expect(author.version).toBeGreaterThan(version);
+    const { actor, edit } = document.entry(author.version);
+    expect({ actor, edit }).toEqual({ actor: author.actor, edit: author.edit });
+    const toggled = oracle.toggled(author.version);
+    expect(place.some((unit) => toggled.has(unit))).toBe(true);
   }
 }
 
@@ -880,15 +881,6 @@ describe("forks", () => {
     });
   }
 
-  /**
-   * A record of which all is in Loro already. Copies of any other record may not be merged: each would
-   * give the rest its own Loro form, under the same peer.
-   */
-  function savedForFork(document: BlockDocument): ReturnType<BlockDocument["save"]> {
-    document.versionVector();
-    return document.save();
-  }
-
   /** Makes a change in a fork and merges it into a copy of the document. Gives the splices made too. */
   function inFork(
     document: BlockDocument,
@@ -919,7 +911,7 @@ describe("forks", () => {
         (text, before, behind, wish, unit) => {
           const forked = bornHistory(text).run(before);
           using document = forked.document;
-          const saved = savedForFork(document);
+          const saved = document.save();
           const version = document.version;
           const then = new TextRope(document.read());
           const { oracle } = forked.run(behind);
@@ -955,7 +947,7 @@ describe("forks", () => {
         (text, before, behind, wishes) => {
           const forked = bornHistory(text).run(before);
           using document = forked.document;
-          const saved = savedForFork(document);
+          const saved = document.save();
           const version = document.version;
           const operations = wishes.map((wish) => fittingOperation(document.read(), wish));
           const { oracle } = forked.run(behind);

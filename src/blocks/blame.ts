@@ -21,6 +21,7 @@ export function blameRange(
   let length = 0;
   let edit = -1;
   let version = 0;
+  const { counterEnds, stampIndexes } = record;
   const found = index.seek(start);
   let offset = found.start;
   for (let leaf: RunLeaf | null = found.leaf; leaf !== null; leaf = leaf.next as RunLeaf | null) {
@@ -38,11 +39,12 @@ export function blameRange(
       }
       let counter = runs[run + COUNTER]! + from;
       const last = runs[run + COUNTER]! + until;
-      let birth = record.versionOfCounter(counter);
+      // Index of the version in the columns.
+      let birth = record.versionOfCounter(counter) - 1;
       while (counter < last) {
-        const stamp = record.stampIndexOf(birth);
-        while (record.counterEnd(birth) < last && record.stampIndexOf(birth + 1) === stamp) birth++;
-        const next = Math.min(last, record.counterEnd(birth));
+        const stamp = stampIndexes[birth]!;
+        while (counterEnds[birth]! < last && stampIndexes[birth + 1] === stamp) birth++;
+        const next = Math.min(last, counterEnds[birth]!);
         birth++;
         if (next <= counter) continue;
         const birthEdit = record.stamps[stamp]!.editIndex;

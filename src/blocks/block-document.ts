@@ -93,7 +93,7 @@ export class BlockDocument implements EditTarget, Disposable {
     const document = new BlockDocument(state, options.peer);
     if (options.baseline !== undefined) {
       const { text, stamp } = options.baseline;
-      checkStamp(stamp);
+      checkStamp(record, stamp);
       checkWellFormed(text);
       const splices = text === "" ? [] : [{ at: 0, remove: 0, insert: text }];
       document.#rope.splice(0, 0, text);
@@ -195,10 +195,10 @@ export class BlockDocument implements EditTarget, Disposable {
   /** Makes the next version. All splices are made or none. */
   commit(splices: readonly Splice[], stamp: Stamp): Committed {
     this.#checkUsable();
-    checkStamp(stamp);
     const { record, activity } = this.#state;
+    checkStamp(record, stamp);
     checkEditGoesOn(record, activity, stamp);
-    const made = splices.filter(({ remove, insert }) => remove > 0 || insert !== "");
+    const made = splices.every(changes) ? splices : splices.filter(changes);
     this.#applyToText(splices);
     if (made.length === 0) return { version: record.version, splices: made };
     return this.#record(made, stamp, undefined);
@@ -217,8 +217,8 @@ export class BlockDocument implements EditTarget, Disposable {
   /** Carries out what was planned, as a new version by whoever asks. */
   flip(plan: Pick<FlipPlan, "edit" | "active">, stamp: Stamp): Committed {
     this.#checkUsable();
-    checkStamp(stamp);
     const { record, activity } = this.#state;
+    checkStamp(record, stamp);
     checkEditIsNew(record, stamp);
     const { edit, active } = (plan.active ? planRedo : planUndo)(this.#state, {
       actor: stamp.actor,
@@ -237,7 +237,7 @@ export class BlockDocument implements EditTarget, Disposable {
   /** Counts a change of the block that is not one of its text. */
   touch(stamp: Stamp): Committed {
     this.#checkUsable();
-    checkStamp(stamp);
+    checkStamp(this.#state.record, stamp);
     checkEditGoesOn(this.#state.record, this.#state.activity, stamp);
     return this.#record([], stamp, { kind: "structure" });
   }
@@ -264,7 +264,7 @@ export class BlockDocument implements EditTarget, Disposable {
   /** Fixes the text from which on replicas can merge. */
   birth(stamp: Stamp): Committed {
     this.#checkUsable();
-    checkStamp(stamp);
+    checkStamp(this.#state.record, stamp);
     if (this.#birth !== undefined) {
       throw new KumikoError("already_born", `The document was born as version ${this.#birth}.`, {
         version: this.#birth,
@@ -293,8 +293,8 @@ export class BlockDocument implements EditTarget, Disposable {
   /** Merges another replica's update as one commit. */
   import(update: Uint8Array, stamp: Stamp): ImportedUpdate {
     this.#checkUsable();
-    checkStamp(stamp);
     const { record, activity } = this.#state;
+    checkStamp(record, stamp);
     checkEditGoesOn(record, activity, stamp);
     const mirror = this.#upToDate();
     const imported = mirror.import(update);
@@ -345,15 +345,17 @@ export class BlockDocument implements EditTarget, Disposable {
   /** Makes splices in the text, or leaves it as it was. */
   #applyToText(splices: readonly Splice[]): void {
     const rope = this.#rope;
+    if (splices.length === 1) {
+      const { at, remove, insert } = splices[0]!;
+      checkSplice(rope, at, remove, insert);
+      rope.splice(at, remove, insert);
+      return;
+    }
     const done: Splice[] = [];
     try {
       for (const { at, remove, insert } of splices) {
-        rope.checkBoundary(at);
-        if (remove !== 0) checkRemoval(rope, at, remove);
-        if (insert !== "") checkWellFormed(insert);
-        if (splices.length > 1) {
-          done.push({ at, remove: insert.length, insert: rope.slice(at, at + remove) });
-        }
+        checkSplice(rope, at, remove, insert);
+        done.push({ at, remove: insert.length, insert: rope.slice(at, at + remove) });
         rope.splice(at, remove, insert);
       }
     } catch (error) {
@@ -407,7 +409,15 @@ export class BlockDocument implements EditTarget, Disposable {
   }
 }
 
-function checkRemoval(rope: TextRope, at: number, remove: number): void {
-  checkRange(at, at + remove, rope.length);
-  rope.checkBoundary(at + remove);
+function changes({ remove, insert }: Splice): boolean {
+  return remove > 0 || insert !== "";
+}
+
+function checkSplice(rope: TextRope, at: number, remove: number, insert: string): void {
+  rope.checkBoundary(at);
+  if (remove !== 0) {
+    checkRange(at, at + remove, rope.length);
+    rope.checkBoundary(at + remove);
+  }
+  if (insert !== "") checkWellFormed(insert);
 }

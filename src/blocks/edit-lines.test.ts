@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { anyText } from "../../test/support/arbitrary-text.ts";
+import { anyText, likeIt } from "../../test/support/arbitrary-text.ts";
 import { fcOptions } from "../../test/support/counts.ts";
 import { documentOf, stamp, stateOf } from "../../test/support/documents.ts";
 import { refusal } from "../../test/support/refusal.ts";
@@ -62,17 +62,8 @@ function editedLines({ lines, finalNewline }: Lines, operations: readonly EditOp
 }
 
 const lineText = fc.constantFrom(
-  "",
-  "a",
-  "b",
-  "ab",
-  "a b",
-  "  a",
-  "é😀",
-  "😁",
-  "\r",
-  "}",
-  "\uFEFF",
+  ...["", "a", "b", "ab", "a b", "  a", "\r", "}", "\uFEFF"],
+  ...["é😀", "😀", "x😀y", "x😁y", ...likeIt],
 );
 const textOfLines = fc.oneof(
   fc
@@ -274,6 +265,7 @@ describe("line edits", () => {
         const document = documentOf(text);
         const splices = translateEdit(document, [operation], 1);
         expect(splices.length).toBeLessThanOrEqual(1);
+        document.commit(splices, stamp("claude", "e1"));
         for (const { at, remove, insert } of splices) {
           const [removed, added] = [Array.from(text.slice(at, at + remove)), Array.from(insert)];
           if (removed.length === 0 || added.length === 0) continue;

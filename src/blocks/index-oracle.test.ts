@@ -116,10 +116,25 @@ function compareHistory(document: BlockDocument, oracle: UnitOracle): void {
   expect(version).toBe(0);
 }
 
+/** BASE-1 and VERSION-5: the way from each version to now, and back. */
+function comparePasts(document: BlockDocument, oracle: UnitOracle): void {
+  const visible = new Set(oracle.visible());
+  for (let version = 0; version < oracle.version; version++) {
+    const past = document.past(version)!;
+    const then = oracle.visible(version);
+    expect(past.slice(0, past.length)).toBe(oracle.text(version));
+    expect(then.map((_, offset) => past.survives(offset))).toEqual(
+      then.map((unit) => visible.has(unit)),
+    );
+    expect(apply(oracle.text(), document.translateRollback(version))).toBe(oracle.text(version));
+  }
+}
+
 function compareAll(document: BlockDocument, oracle: UnitOracle): void {
   compareVersions(document, oracle);
   compareBlame(document, oracle);
   comparePlans(document, oracle);
+  comparePasts(document, oracle);
 }
 
 /** A document as it was at a version, brought up to date from the journal. */
@@ -185,7 +200,7 @@ describe("against an oracle that keeps every unit", () => {
     );
   });
 
-  test("RECORD-1: a loaded document is the saved one, and goes on as it", () => {
+  test("RECORD-1, RECORD-4: a loaded document is the saved one, and goes on as it", () => {
     fc.assert(
       fc.property(
         historyOf(20),

@@ -76,9 +76,14 @@ export class SpliceRecord {
     this.#editLast.set(this.stamps[stampIndex]!.editIndex, version);
   }
 
-  #internStamp(stamp: Stamp): number {
+  /** Whether it is the last commit's stamp again, but for the time. */
+  repeats(stamp: Stamp): boolean {
     const last = this.stamps[this.#lastStamp];
-    if (last !== undefined && this.#sameStamp(last, stamp)) return this.#lastStamp;
+    return last !== undefined && this.#sameStamp(last, stamp);
+  }
+
+  #internStamp(stamp: Stamp): number {
+    if (this.repeats(stamp)) return this.#lastStamp;
     let editIndex = this.#editIndexes.get(stamp.edit);
     if (editIndex === undefined) {
       editIndex = this.editIds.length;
@@ -160,6 +165,15 @@ export class SpliceRecord {
     return versions;
   }
 
+  /** Of version v at index v - 1, for loops over very many versions. */
+  get counterEnds(): Readonly<Int32Array> {
+    return this.#counterEnds.values;
+  }
+
+  get stampIndexes(): Readonly<Int32Array> {
+    return this.#stampIndexes.values;
+  }
+
   versionOfCounter(counter: number): number {
     return this.#counterEnds.firstAbove(counter) + 1;
   }
@@ -181,7 +195,9 @@ export class SpliceRecord {
   }
 
   editIndex(id: string): number | undefined {
-    return this.#editIndexes.get(id);
+    // Typing goes on under the Edit of the last commit: that one need not be looked up.
+    const last = this.stamps[this.#lastStamp]?.editIndex;
+    return last !== undefined && this.editIds[last] === id ? last : this.#editIndexes.get(id);
   }
 
   /** The versions of an Edit lie between these two; others may lie between as well. */

@@ -6,7 +6,15 @@ import type { Stamp } from "./types.ts";
 /** Beyond any calendar, and small enough that differences of times stay exact. */
 const LATEST = 2 ** 50;
 
-export function checkStamp(stamp: Stamp): void {
+export function checkStamp(record: SpliceRecord, stamp: Stamp): void {
+  if (!Number.isInteger(stamp.time) || stamp.time < 0 || stamp.time > LATEST) {
+    throw new KumikoError(
+      "invalid_argument",
+      `The time of a commit is whole milliseconds from 0 to ${LATEST}, not ${stamp.time}.`,
+      { time: stamp.time },
+    );
+  }
+  if (record.repeats(stamp)) return;
   if (stamp.actor === "" || stamp.edit === "") {
     throw new KumikoError("invalid_argument", "A commit needs an actor and an edit id.", {
       actor: stamp.actor,
@@ -22,15 +30,6 @@ export function checkStamp(stamp: Stamp): void {
     stamp.turn,
   ]) {
     if (text !== undefined) checkWellFormed(text);
-  }
-  if (!Number.isInteger(stamp.time) || stamp.time < 0 || stamp.time > LATEST) {
-    throw new KumikoError(
-      "invalid_argument",
-      `The time of a commit is whole milliseconds, not ${stamp.time}.`,
-      {
-        time: stamp.time,
-      },
-    );
   }
 }
 
