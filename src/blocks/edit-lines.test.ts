@@ -62,8 +62,20 @@ function editedLines({ lines, finalNewline }: Lines, operations: readonly EditOp
 }
 
 const lineText = fc.constantFrom(
-  ...["", "a", "b", "ab", "a b", "  a", "\r", "}", "\uFEFF"],
-  ...["é😀", "😀", "x😀y", "x😁y", ...likeIt],
+  "",
+  "a",
+  "b",
+  "ab",
+  "a b",
+  "  a",
+  "\r",
+  "}",
+  "\uFEFF",
+  "é😀",
+  "😀",
+  "x😀y",
+  "x😁y",
+  ...likeIt,
 );
 const textOfLines = fc.oneof(
   fc
