@@ -3,6 +3,7 @@ import { LoroDoc } from "loro-crdt";
 import { TextRope } from "../src/base/index.ts";
 import { BlockDocument, translateEdit, translateSplice } from "../src/blocks/index.ts";
 import { documentOf, loaded, stamp } from "./support/documents.ts";
+import { operationsIn } from "./support/loro-operations.ts";
 import { refusal } from "./support/refusal.ts";
 
 /** What once went wrong, each as small as it could be made. */
@@ -161,10 +162,7 @@ describe("regressions", () => {
   });
 
   /** What a journal keeps of a document, from a version on. */
-  function journalOf(
-    document: BlockDocument,
-    from = 1,
-  ): NonNullable<Parameters<typeof BlockDocument.load>[1]["commits"]> {
+  function journalOf(document: BlockDocument, from = 1): ReturnType<BlockDocument["recorded"]>[] {
     return Array.from({ length: document.version - from + 1 }, (_, i) =>
       document.recorded(from + i),
     );
@@ -177,6 +175,19 @@ describe("regressions", () => {
     using again = BlockDocument.load(undefined, { peer: "2", commits: journalOf(document) });
     expect(again.read()).toBe("xtext");
     expect(again.exportSince()).toEqual(document.exportSince());
+  });
+
+  test("RECORD-4: text of two origins, deleted in two commits, takes the same operations again", () => {
+    using document = documentOf("abc");
+    document.birth(stamp("disk", "birth"));
+    document.commit([{ at: 0, remove: 0, insert: "X" }], stamp("amy", "e1"));
+    document.commit([{ at: 0, remove: 1, insert: "" }], stamp("amy", "e2"));
+    const journal = journalOf(document);
+    document.exportSince();
+    document.commit([{ at: 0, remove: 1, insert: "" }], stamp("amy", "e3"));
+    journal.push(document.recorded(document.version));
+    using again = BlockDocument.load(undefined, { peer: "2", commits: journal });
+    expect(operationsIn([again.exportSince()])).toEqual(operationsIn([document.exportSince()]));
   });
 
   /** A server that exports, crashes, and goes on from what it saved and from its journal. */

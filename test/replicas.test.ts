@@ -261,6 +261,25 @@ describe("replicas", () => {
     ];
   }
 
+  test("RECORD-4: a journal gives the same operations, however often they were exported between", () => {
+    fc.assert(
+      fc.property(
+        anyText(10),
+        fc.array(action, { maxLength: 25, size: "max" }),
+        (text, actions) => {
+          using network = new Network(text);
+          network.run(actions);
+          for (const replica of network.replicas) {
+            const wanted = operationsIn([replica.document.exportSince()]);
+            replica.reload("journal");
+            expect(operationsIn([replica.document.exportSince()])).toEqual(wanted);
+          }
+        },
+      ),
+      fcOptions(300),
+    );
+  });
+
   // Not the same bytes: Loro may join two neighbouring inserts in one and not in the other.
   test("RECORD-2: a snapshot with its record goes on with the same operations", () => {
     const more = fc.array(fc.array(wish, { minLength: 1, maxLength: 3 }), {

@@ -6,7 +6,7 @@
  * - The sums of a branch are the sums of its children, measure by measure.
  * - The stamp of a branch is at least the stamp of each child, so a walk may skip whatever has not
  *   been touched since a given stamp.
- * - There is always at least one leaf. Only the root may have a single child.
+ * - There is always at least one leaf, and no branch is empty.
  * - Leaves are linked in order.
  */
 export class SumLeaf {

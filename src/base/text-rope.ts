@@ -162,10 +162,10 @@ export class TextRope implements PositionedText {
       text += next.text;
       this.#tree.remove(next);
     }
-    if (text === "" && (leaf.previous !== null || leaf.next !== null)) {
-      const neighbour = (leaf.previous ?? leaf.next) as TextLeaf;
-      if (leaf.previous !== null) this.#leafStart -= neighbour.text.length;
-      this.#leaf = neighbour;
+    // A leaf is entered from its left only at the very beginning, so only the first can run empty.
+    const after = nextOf(leaf);
+    if (text === "" && after !== null) {
+      this.#leaf = after;
       this.#tree.remove(leaf);
       return;
     }

@@ -165,6 +165,15 @@ export class BlockDocument implements EditTarget, Disposable {
   history(options: { before?: number; limit?: number } = {}): HistoryPage {
     const { before = this.version + 1, limit = 50 } = options;
     this.#checkVersion(before - 1);
+    if (!Number.isInteger(limit) || limit < 1) {
+      throw new KumikoError(
+        "invalid_argument",
+        `A page of history has 1 entry or more, not ${limit}.`,
+        {
+          limit,
+        },
+      );
+    }
     return pageOfHistory(this.#state.record, before, limit);
   }
 
@@ -297,10 +306,12 @@ export class BlockDocument implements EditTarget, Disposable {
     checkStamp(record, stamp);
     checkEditGoesOn(record, activity, stamp);
     const mirror = this.#upToDate();
-    const imported = mirror.import(update);
+    // The record keeps it: what the caller does with its array later is no concern of ours.
+    const own = update.slice();
+    const imported = mirror.import(own);
     if (!imported.news) return { version: record.version, splices: [], pending: undefined };
     for (const { at, remove, insert } of imported.splices) this.#rope.splice(at, remove, insert);
-    const committed = this.#record(imported.splices, stamp, { kind: "import", update });
+    const committed = this.#record(imported.splices, stamp, { kind: "import", update: own });
     mirror.imported(committed.version);
     return { ...committed, pending: imported.pending };
   }
@@ -319,11 +330,8 @@ export class BlockDocument implements EditTarget, Disposable {
       taken === undefined || version > taken.version || taken.waiting.has(version);
     const snapshot =
       taken === undefined ? undefined : { bytes: taken.bytes, version: taken.version };
-    return {
-      record: encodeRecord(record, keeps),
-      index: encodeIndex(index, record.version),
-      snapshot,
-    };
+    const encoded = encodeRecord(record, keeps);
+    return { record: encoded, index: encodeIndex(index, encoded), snapshot };
   }
 
   [Symbol.dispose](): void {

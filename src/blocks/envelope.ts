@@ -11,6 +11,11 @@ export function seal(writer: ByteWriter): Uint8Array {
   return bytes;
 }
 
+/** The hash behind sealed bytes: it names them. */
+export function hashOf(sealed: Uint8Array): Uint8Array {
+  return sealed.subarray(sealed.length - HASH_BYTES);
+}
+
 /** Reads nothing before the hash is right, and no format but the one asked for. */
 export function open(bytes: Uint8Array, format: number, what: string): ByteReader {
   if (bytes.length <= HASH_BYTES) throw damaged(`the ${what} is cut off`);

@@ -1,5 +1,5 @@
 import { ByteWriter, damaged } from "../base/index.ts";
-import { open, seal } from "./envelope.ts";
+import { hashOf, open, seal } from "./envelope.ts";
 import { readNumbers, writeNumbers } from "./number-runs.ts";
 import { RunIndex } from "./run-index.ts";
 import {
@@ -22,7 +22,8 @@ const FORMAT = 1;
 /** Leaves are filled to two thirds, so that edits find room. */
 const FILL = 2 / 3;
 
-export function encodeIndex(index: RunIndex, version: number): Uint8Array {
+/** `record` is the encoded record it was made from: the index of another one is never taken for it. */
+export function encodeIndex(index: RunIndex, record: Uint8Array): Uint8Array {
   const columns: number[][] = [[], [], [], []];
   for (
     let leaf: RunLeaf | null = index.tree.first;
@@ -35,18 +36,22 @@ export function encodeIndex(index: RunIndex, version: number): Uint8Array {
   }
   const writer = new ByteWriter();
   writer.byte(FORMAT);
-  writer.count(version);
+  writer.bytes(hashOf(record));
   for (const column of columns) writeNumbers(writer, column.length, (i) => column[i]!);
   writer.count(index.laterDeaths.length);
   for (const deaths of index.laterDeaths) writeNumbers(writer, deaths.length, (i) => deaths[i]!);
   return seal(writer);
 }
 
-export function decodeIndex(bytes: Uint8Array, record: SpliceRecord): RunIndex {
+export function decodeIndex(
+  bytes: Uint8Array,
+  encoded: Uint8Array,
+  record: SpliceRecord,
+): RunIndex {
   const reader = open(bytes, FORMAT, "index");
-  const version = reader.count();
-  if (version !== record.version)
-    throw damaged(`the index is of version ${version}, not ${record.version}`);
+  const hash = hashOf(encoded);
+  if (reader.bytes().some((byte, at) => byte !== hash[at]))
+    throw damaged("the index is of another record");
   const counters = readNumbers(reader);
   const lengths = readNumbers(reader);
   const deaths = readNumbers(reader);

@@ -138,8 +138,14 @@ export class Mirror implements Disposable {
         version,
       });
     }
-    const { pending } = this.#doc.import(update);
-    if (pending !== null) this.#pending.set(version, pending);
+    let status: ImportStatus;
+    try {
+      status = this.#doc.import(update);
+    } catch (cause) {
+      const why = `the update imported as version ${version} cannot be read: ${String(cause)}`;
+      throw new KumikoError("damaged", `The stored bytes are damaged: ${why}.`, { why }, { cause });
+    }
+    if (status.pending !== null) this.#pending.set(version, status.pending);
   }
 
   #writeVersion(version: number, writer: OperationWriter): void {
@@ -188,7 +194,17 @@ export class Mirror implements Disposable {
     }
     this.#awaited = status.pending;
     const pending = status.pending === null ? undefined : [...status.pending.keys()].map(String);
-    return { splices, news: status.success.size > 0 || pending !== undefined, pending };
+    const waitsAnew = status.pending !== null && !this.#alreadyWaiting(status.pending);
+    return { splices, news: status.success.size > 0 || waitsAnew, pending };
+  }
+
+  #alreadyWaiting(spans: PendingSpans): boolean {
+    return [...spans].every(([peer, { start, end }]) =>
+      [...this.#pending.values()].some((known) => {
+        const span = known.get(peer);
+        return span !== undefined && span.start <= start && span.end >= end;
+      }),
+    );
   }
 
   /** The recorded outcome of an import is in this document already. */

@@ -32,7 +32,8 @@ export function loadState(
 ): IndexState {
   const record = saved === undefined ? new SpliceRecord() : decodeRecord(saved.record);
   const stored = saved?.index === undefined ? 0 : record.version;
-  const index = saved?.index === undefined ? new RunIndex() : decodeIndex(saved.index, record);
+  const index =
+    saved?.index === undefined ? new RunIndex() : decodeIndex(saved.index, saved.record, record);
   const state: IndexState = { record, index, activity: new Activity() };
   for (let version = 1; version <= stored; version++) {
     followActivity(record, state.activity, version);
