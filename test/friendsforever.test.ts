@@ -168,7 +168,7 @@ function sequential(changes: readonly RangeChange[]): Splice[] {
   });
 }
 
-describe("a real concurrent trace", () => {
+describe("a concurrent trace", () => {
   const trace = concurrentTrace();
   const stretches = stretchesOf(trace);
 

@@ -216,4 +216,42 @@ describe("regressions", () => {
   test("RECORD-2: so it does when the journal was written before the export, as journals are", () => {
     expect(afterCrash("before the export")).toEqual(["ytext", "ytext"]);
   });
+
+  test("RECORD-1: the index of another document is not taken for this one's", () => {
+    const saved = ["ab", "bc"].map((text) => documentOf(text).save());
+    const mixed = { record: saved[0]!.record, index: saved[1]!.index };
+    expect(refusal(() => loaded(mixed)).code).toBe("damaged");
+    expect(loaded(saved[0]!).read()).toBe("ab");
+  });
+
+  test("VERSION-4: a page of history without entries is refused", () => {
+    using document = documentOf("a");
+    for (const limit of [0, -1, 1.5, Number.NaN]) {
+      expect(refusal(() => document.history({ limit })).code).toBe("invalid_argument");
+    }
+  });
+
+  test("MERGE-1, MERGE-2: an import is kept as it came, and waits once however often it comes", () => {
+    const [here, there] = ["2", "3"].map((peer) => {
+      const document = documentOf("", peer);
+      document.birth(stamp("disk", "birth"));
+      return document;
+    }) as [BlockDocument, BlockDocument];
+    there.commit([{ at: 0, remove: 0, insert: "a" }], stamp("bob", "e1"));
+    const first = there.exportSince();
+    const between = there.versionVector();
+    there.commit([{ at: 1, remove: 0, insert: "b" }], stamp("bob", "e2"));
+    const second = there.exportSince(between);
+    here.import(second, stamp("bob", "i1"));
+    const { version } = here;
+    expect(here.import(second, stamp("bob", "i2")).pending).toEqual(["3"]);
+    expect(here.version).toBe(version);
+    here.import(first, stamp("bob", "i3"));
+    expect(here.read()).toBe("ab");
+    // The caller uses its array for something else.
+    second.fill(0);
+    using again = loaded({ record: here.save().record });
+    expect(again.exportSince()).toEqual(here.exportSince());
+    for (const each of [here, there]) each[Symbol.dispose]();
+  });
 });

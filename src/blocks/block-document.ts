@@ -309,7 +309,9 @@ export class BlockDocument implements EditTarget, Disposable {
     // The record keeps it: what the caller does with its array later is no concern of ours.
     const own = update.slice();
     const imported = mirror.import(own);
-    if (!imported.news) return { version: record.version, splices: [], pending: undefined };
+    if (!imported.news) {
+      return { version: record.version, splices: [], pending: imported.pending };
+    }
     for (const { at, remove, insert } of imported.splices) this.#rope.splice(at, remove, insert);
     const committed = this.#record(imported.splices, stamp, { kind: "import", update: own });
     mirror.imported(committed.version);

@@ -15,14 +15,15 @@ function patchOf(from: string, to: string, context = 3): FilePatch {
 }
 
 describe("translatePatch", () => {
-  // Without context nothing in a patch shows whether a text of CRLF lines is meant as such: not part of this.
   test("PATCH: the diff of two texts makes the one into the other, whatever their last newline", () => {
     const property = fc.property(
       nastyText,
       nastyText,
-      fc.integer({ min: 1, max: 3 }),
+      fc.integer({ min: 0, max: 3 }),
       (from, to, context) => {
         fc.pre(from !== to);
+        // Known limit: a patch without context does not show whether a text of CRLF lines is meant as such.
+        fc.pre(context > 0 || !/\r(\n|$)/.test(from));
         using document = loaded(from);
         edited(document, translatePatch(document, patchOf(from, to, context)).splices);
         expect(document.read()).toBe(to);

@@ -12,10 +12,22 @@ import { valueTests } from "./values.ts";
  * @param fullRuns how many random histories the full test compares with the model
  */
 export function describeStore(name: string, world: NewWorld, fullRuns: number): void {
-  describe(`${name}: batches`, () => batchTests(world));
-  describe(`${name}: the journal`, () => journalTests(world));
-  describe(`${name}: rows`, () => rowTests(world));
-  describe(`${name}: values`, () => valueTests(world));
-  describe(`${name}: leases`, () => leaseTests(world));
-  describe(`${name}: random histories`, () => randomTests(world, fullRuns));
+  describe(`${name}: batches`, () => {
+    batchTests(world);
+  });
+  describe(`${name}: the journal`, () => {
+    journalTests(world);
+  });
+  describe(`${name}: rows`, () => {
+    rowTests(world);
+  });
+  describe(`${name}: values`, () => {
+    valueTests(world);
+  });
+  describe(`${name}: leases`, () => {
+    leaseTests(world);
+  });
+  describe(`${name}: random histories`, () => {
+    randomTests(world, fullRuns);
+  });
 }
