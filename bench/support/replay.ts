@@ -48,7 +48,8 @@ export function replayOurs(
   document.birth({ actor: "system", edit: "birth", time: 0 });
   let seen = document.versionVector();
   let exported = 0;
-  for (const [index, { splices, stamp }] of typed.entries()) {
+  for (let index = 0; index < typed.length; index++) {
+    const { splices, stamp } = typed[index]!;
     document.commit(splices, stamp);
     if (index % COMMITS_PER_EXPORT === COMMITS_PER_EXPORT - 1) {
       exported += document.exportSince(seen).length;

@@ -10,6 +10,11 @@ export class Activity {
   /** Edits each actor has undone and not redone, latest last. */
   readonly #redoLists = new Map<string, number[]>();
 
+  /** Whether nothing was ever undone. */
+  get untouched(): boolean {
+    return this.#flips.size === 0;
+  }
+
   isActive(edit: number): boolean {
     return ((this.#flips.get(edit)?.length ?? 0) & 1) === 0;
   }

@@ -30,7 +30,7 @@ import {
   type SavedDocument,
 } from "./saved-document.ts";
 import { SpliceRecord } from "./splice-record.ts";
-import { checkEditGoesOn, checkEditIsNew, checkStamp } from "./stamp-check.ts";
+import { checkEditGoesOn, checkEditIsNew, checkStamp, typingGoesOn } from "./stamp-check.ts";
 import type { Author, EditTarget } from "./translation.ts";
 import type { Special, Splice, Stamp } from "./types.ts";
 
@@ -206,7 +206,7 @@ export class BlockDocument implements EditTarget, Disposable {
     this.#checkUsable();
     const { record, activity } = this.#state;
     checkStamp(record, stamp);
-    checkEditGoesOn(record, activity, stamp);
+    if (!typingGoesOn(record, activity, stamp)) checkEditGoesOn(record, activity, stamp);
     const made = splices.every(changes) ? splices : splices.filter(changes);
     this.#applyToText(splices);
     if (made.length === 0) return { version: record.version, splices: made };

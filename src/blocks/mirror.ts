@@ -40,6 +40,8 @@ export class Mirror implements Disposable {
   readonly #pending = new Map<number, PendingSpans>();
   #awaited: PendingSpans | null = null;
   #version: number;
+  /** The peer the document writes as. */
+  #writer: string | undefined;
 
   private constructor(record: SpliceRecord, doc: LoroDoc, version: number) {
     this.#record = record;
@@ -107,7 +109,7 @@ export class Mirror implements Disposable {
 
   #apply(until: number): void {
     const record = this.#record;
-    const writer = new OperationWriter(this.#text);
+    const writer = new OperationWriter(this.#text, record.inserted);
     let writtenUntil = 0;
     for (let version = this.#version + 1; version <= until; version++) {
       const special = record.specials.size === 0 ? undefined : record.specials.get(version);
@@ -122,7 +124,10 @@ export class Mirror implements Disposable {
         writtenUntil = this.#writeAs(version);
       }
       if (special?.kind === "flip") {
-        for (const { at, remove, insert } of special.splices) writer.write(at, remove, insert);
+        for (const { at, remove, insert } of special.splices) {
+          if (remove > 0) writer.remove(at, remove);
+          if (insert !== "") writer.restore(at, insert);
+        }
       } else {
         this.#writeVersion(version, writer);
       }
@@ -153,9 +158,11 @@ export class Mirror implements Disposable {
     const end = record.spliceEnd(version);
     let counter = record.counterEnd(version - 1);
     for (let i = record.spliceEnd(version - 1); i < end; i++) {
+      const at = record.spliceAt(i);
+      const removed = record.spliceRemove(i);
       const length = record.spliceInsertLength(i);
-      const insert = length === 0 ? "" : record.inserted.slice(counter, counter + length);
-      writer.write(record.spliceAt(i), record.spliceRemove(i), insert);
+      if (removed > 0) writer.remove(at, removed);
+      if (length > 0) writer.insert(at, counter, length);
       counter += length;
     }
   }
@@ -168,9 +175,10 @@ export class Mirror implements Disposable {
         version,
       });
     }
-    if (this.#doc.peerIdStr !== writer.peer) {
+    if (this.#writer !== writer.peer) {
       this.#doc.commit();
       this.#doc.setPeerId(writer.peer as `${number}`);
+      this.#writer = writer.peer;
     }
     return writer.until;
   }

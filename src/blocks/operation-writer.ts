@@ -1,4 +1,5 @@
 import type { LoroText } from "loro-crdt";
+import type { InsertStore } from "./insert-store.ts";
 
 /**
  * Writes splices to Loro in as few calls as leave every operation what it would have been: typing that goes on
@@ -11,26 +12,41 @@ import type { LoroText } from "loro-crdt";
  */
 export class OperationWriter {
   readonly #text: LoroText;
+  readonly #inserted: InsertStore;
   #at = 0;
-  #inserted = "";
+  #counter = 0;
+  #length = 0;
 
-  constructor(text: LoroText) {
+  constructor(text: LoroText, inserted: InsertStore) {
     this.#text = text;
+    this.#inserted = inserted;
   }
 
-  write(at: number, remove: number, insert: string): void {
-    if (remove > 0) {
-      this.flush();
-      this.#text.delete(at, remove);
+  remove(at: number, length: number): void {
+    this.flush();
+    this.#text.delete(at, length);
+  }
+
+  /** Units that have counters of their own: those that follow each other in place and number are one call. */
+  insert(at: number, counter: number, length: number): void {
+    const goesOn = at === this.#at + this.#length && counter === this.#counter + this.#length;
+    if (this.#length > 0 && !goesOn) this.flush();
+    if (this.#length === 0) {
+      this.#at = at;
+      this.#counter = counter;
     }
-    if (insert === "") return;
-    if (at !== this.#at + this.#inserted.length) this.flush();
-    if (this.#inserted === "") this.#at = at;
-    this.#inserted += insert;
+    this.#length += length;
+  }
+
+  /** Text that is shown again: it has its counters from long ago. */
+  restore(at: number, text: string): void {
+    this.flush();
+    this.#text.insert(at, text);
   }
 
   flush(): void {
-    if (this.#inserted !== "") this.#text.insert(this.#at, this.#inserted);
-    this.#inserted = "";
+    if (this.#length === 0) return;
+    this.#text.insert(this.#at, this.#inserted.slice(this.#counter, this.#counter + this.#length));
+    this.#length = 0;
   }
 }

@@ -33,6 +33,11 @@ export function checkStamp(record: SpliceRecord, stamp: Stamp): void {
   }
 }
 
+/** Whether it is the Edit of the text before, and nothing was ever undone: what held for that holds again. */
+export function typingGoesOn(record: SpliceRecord, activity: Activity, stamp: Stamp): boolean {
+  return activity.untouched && record.repeats(stamp) && !record.specials.has(record.version);
+}
+
 /** Text may go on under an Edit only while that Edit is its author's, is of text and is active. */
 export function checkEditGoesOn(record: SpliceRecord, activity: Activity, stamp: Stamp): void {
   const edit = record.editIndex(stamp.edit);
