@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { LoroDoc } from "loro-crdt";
-import { TextRope } from "../src/base/index.ts";
+import { KumikoError, sha256Bytes, TextRope } from "../src/base/index.ts";
 import { BlockDocument, translateEdit, translateSplice } from "../src/blocks/index.ts";
 import { documentOf, loaded, stamp } from "./support/documents.ts";
 import { operationsIn } from "./support/loro-operations.ts";
@@ -94,6 +94,46 @@ describe("regressions", () => {
       stamp("amy", "e2"),
     );
     expect(document.read()).toBe("a\nx\n");
+  });
+
+  test("BASE-10: no empty line is left beside lines that were added meanwhile", () => {
+    for (const [at, insert, left] of [
+      [1, "\nc", "c"],
+      [0, "a\n", "a"],
+    ] as const) {
+      using document = documentOf("b");
+      const base = document.version;
+      document.commit([{ at, remove: 0, insert }], stamp("bob", "e1"));
+      const operations = [{ op: "delete", start_line: 0, end_line: 1 } as const];
+      document.commit(translateEdit(document, operations, base), stamp("amy", "e2"));
+      expect(document.read()).toBe(left);
+    }
+  });
+
+  test("RECORD-3: a record of nonsense under a right hash is damaged, and nothing else", () => {
+    using document = documentOf("ab\ncd");
+    document.commit([{ at: 1, remove: 2, insert: "x😀" }], stamp("amy", "e1"));
+    document.birth(stamp("disk", "birth"));
+    document.commit([{ at: 0, remove: 1, insert: "" }], stamp("bob", "e2"));
+    document.flip({ edit: "e1", active: false }, stamp("amy", "u1"));
+    const { record } = document.save();
+    const payload = record.subarray(0, record.length - 32);
+    const outcomes = { loaded: 0, damaged: 0 };
+    for (const [index, byte] of payload.entries()) {
+      for (const other of [0, 1, byte ^ 1, byte + 1, byte ^ 0x80, 0xff]) {
+        const nonsense = payload.with(index, other & 0xff);
+        const sealed = Uint8Array.of(...nonsense, ...sha256Bytes(nonsense));
+        try {
+          using again = loaded({ record: sealed });
+          for (let version = 0; version <= again.version; version++) again.read(version);
+          outcomes.loaded++;
+        } catch (error) {
+          expect(error).toBeInstanceOf(KumikoError);
+          outcomes.damaged++;
+        }
+      }
+    }
+    expect(outcomes.damaged).toBeGreaterThan(100);
   });
 
   test("BASE-6: who deleted what stood beside the range is not named", () => {

@@ -1,4 +1,4 @@
-import { damaged } from "../base/index.ts";
+import { damaged, KumikoError } from "../base/index.ts";
 import { Activity, isText } from "./activity.ts";
 import { flipEdit } from "./flip.ts";
 import { decodeIndex } from "./index-codec.ts";
@@ -30,6 +30,16 @@ export function loadState(
   saved: SavedDocument | undefined,
   commits: readonly RecordedCommit[],
 ): IndexState {
+  try {
+    return load(saved, commits);
+  } catch (error) {
+    if (error instanceof KumikoError) throw error;
+    // A right hash over nonsense: whoever wrote it was wrong, and a reader of it runs into anything.
+    throw damaged(`the record makes no sense (${String(error)})`);
+  }
+}
+
+function load(saved: SavedDocument | undefined, commits: readonly RecordedCommit[]): IndexState {
   const record = saved === undefined ? new SpliceRecord() : decodeRecord(saved.record);
   const stored = saved?.index === undefined ? 0 : record.version;
   const index =
