@@ -4,6 +4,7 @@ export { translateEdit } from "./edit-lines.ts";
 export { type RangeChange, translateRanges } from "./edit-ranges.ts";
 export type { FlipPlan, FlipRequest } from "./flip-plan.ts";
 export type { HistoryEntry, HistoryPage } from "./history.ts";
+export { loadLoro } from "./loro.ts";
 export * from "./patch/index.ts";
 export { translatePatch, type TranslatedPatch } from "./patch-text.ts";
 export { type ReplaceRequest, translateReplace } from "./replace-text.ts";

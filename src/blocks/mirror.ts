@@ -1,11 +1,6 @@
-import {
-  type ImportStatus,
-  LoroDoc,
-  type LoroEventBatch,
-  type LoroText,
-  VersionVector,
-} from "loro-crdt";
+import type { ImportStatus, LoroDoc, LoroEventBatch, LoroText, VersionVector } from "loro-crdt";
 import { KumikoError } from "../base/index.ts";
+import { loro } from "./loro.ts";
 import { OperationWriter } from "./operation-writer.ts";
 import type { SpliceRecord } from "./splice-record.ts";
 import type { Splice } from "./types.ts";
@@ -52,7 +47,7 @@ export class Mirror implements Disposable {
 
   /** From the birth on, all of it. */
   static replay(record: SpliceRecord, birth: number, text: string): Mirror {
-    const doc = new LoroDoc();
+    const doc = new (loro().LoroDoc)();
     const mirror = new Mirror(record, doc, birth);
     doc.setPeerId(BIRTH_PEER);
     if (text !== "") mirror.#text.insert(0, text);
@@ -63,7 +58,7 @@ export class Mirror implements Disposable {
 
   /** From a snapshot that was taken at a version. */
   static restore(record: SpliceRecord, snapshot: Uint8Array, version: number): Mirror {
-    const doc = new LoroDoc();
+    const doc = new (loro().LoroDoc)();
     try {
       doc.import(snapshot);
     } catch (cause) {
@@ -249,7 +244,7 @@ export class Mirror implements Disposable {
     if (versionVector === undefined) return this.#doc.export({ mode: "update" });
     let from: VersionVector;
     try {
-      from = VersionVector.decode(versionVector);
+      from = loro().VersionVector.decode(versionVector);
     } catch (cause) {
       throw new KumikoError(
         "invalid_argument",
