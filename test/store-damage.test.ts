@@ -14,7 +14,7 @@ const blocks = [1, 2, 3, 4, 5].map((number) => `main~ann~${number}`);
 
 /** Tables of one block each; a flip in any other may harm no block at all. */
 const ofBlocks = ["commits", "segments", "heads", "rows", "keyframes", "snapshots"];
-const shared = ["names", "places", "sequences", "calls", "settings", "leases"];
+const shared = ["edits", "names", "places", "sequences", "calls", "settings", "leases"];
 
 describe("one flipped byte in a stored row", () => {
   it("is found, and every other block reads as before", { timeout: LONG }, async () => {
@@ -74,14 +74,52 @@ describe("one flipped byte in a stored row", () => {
   });
 });
 
+describe("a damaged Edit", () => {
+  it("is an error for who asks for it, and harms nobody else", async () => {
+    using folder = temporaryFolder();
+    const file = join(folder.path, "state.db");
+    const before = await fill(file);
+    const database = new BetterSqlite(file);
+    database.exec("UPDATE edits SET last = last + 1 WHERE edit = 'edit-30'");
+    database.close();
+    await using store = await openSqliteStore(file);
+    const refusal = { code: "damaged", facts: { table: "edits", key: "edit-30", block: null } };
+    await expect(store.edit("edit-30")).rejects.toMatchObject(refusal);
+    await expect(store.newestEdit("ann")).rejects.toMatchObject(refusal);
+    expect(await store.edit("edit-7")).toMatchObject({ active: false, flipped: { actor: "ann" } });
+    expect(await store.verify()).toMatchObject([{ table: "edits", key: "edit-30" }]);
+    for (const block of blocks) expect(await contentOf(store, block)).toEqual(before.get(block));
+    const more = { undo: { kind: "text" } as const };
+    const extending = batch([commit("main~ann~1", 32, { ...more, edit: "edit-30" })]);
+    await expect(store.commit(extending)).rejects.toMatchObject(refusal);
+    const another = batch([commit("main~ann~1", 32, { ...more, edit: "edit-40" })]);
+    expect((await store.commit(another)).kind).toBe("committed");
+  });
+});
+
 /** Rows of every table: live commits and segments, two of everything small. */
 async function fill(file: string): Promise<Map<string, unknown>> {
   await using store = await openSqliteStore(file);
   for (let version = 0; version < 32; version += 1) {
     for (const block of blocks) {
       const body = encode(`body of ${block} version ${version + 1}`);
-      const calls = [{ actor: "ann", call: `${block} ${version}`, fingerprint: "f", answer: "{}" }];
-      const one = commit(block, version, { body, message: "said", model: "m", turn: "t" });
+      const calls = [
+        {
+          actor: "ann",
+          call: `${block} ${version}`,
+          fingerprint: "f",
+          answer: "{}",
+          time: version,
+        },
+      ];
+      const one = commit(block, version, {
+        body,
+        edit: `edit-${version}`,
+        message: "said",
+        model: "m",
+        turn: "t",
+        undo: version === 31 ? { kind: "flip", edit: "edit-7", active: false } : { kind: "text" },
+      });
       await store.commit(batch([one], { rows: version === 20 ? [row(block)] : [], calls }));
     }
   }

@@ -9,6 +9,7 @@ import { openSqliteStore } from "../src/store/index.ts";
 import { readAll } from "./store-contract/support.ts";
 import { scaled, seed } from "./support/counts.ts";
 import { root, runProgram } from "./support/process.ts";
+import { placesOf } from "./support/stored-bytes.ts";
 import type { Said } from "./support/store-child.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
@@ -104,18 +105,53 @@ describe("the sqlite store when its process is killed", () => {
     const random = new Random(seed());
     const said: Said[] = [];
     for (let life = 0; life < scaled(100); life += 1) {
-      said.push(...(await killedAfter(file, 1 + random.below(250))));
+      said.push(...(await killedAfter("kill", file, 1 + random.below(250))));
       const begun = performance.now();
       await expectWhole(file, said, () => expect(performance.now() - begun).toBeLessThan(2000));
     }
     expect(said.length).toBeGreaterThan(scaled(100) * 3);
   });
+
+  it("has all or nothing of a rewrite, and none of the old bytes", { timeout: LONG }, async () => {
+    using folder = temporaryFolder();
+    const file = join(folder.path, "state.db");
+    const random = new Random(seed());
+    const generations = new Set<string>();
+    for (let life = 0; life < scaled(50); life += 1) {
+      const said = await killedAfter("rewrite", file, 1 + random.below(60));
+      for (const { note } of said) generations.add(note!);
+      await using store = await openSqliteStore(file);
+      const stands = (await store.get("gaps", "main~ann~1"))!;
+      const commits = await store.commitsOf("main~ann~1", 0);
+      expect(commits).toHaveLength(60);
+      for (const { body, message } of commits) {
+        expect([Buffer.from(body).toString(), message]).toEqual([stands, stands]);
+      }
+      // Acknowledged, or what was being written when it died.
+      if (stands !== said.at(-1)!.note) expect(generations.has(stands)).toBe(false);
+      // A write waits until what the dead process left undone is done.
+      await store.put("settings", "life", String(life));
+      for (const generation of generations) {
+        if (generation === stands) continue;
+        expect([generation, placesOf(generation, folder.path, "state.db")]).toEqual([
+          generation,
+          [],
+        ]);
+      }
+      generations.add(stands);
+      expect(await store.verify()).toEqual([]);
+    }
+  });
 });
 
 /** Runs a writer and kills it some milliseconds after its first acknowledgement. */
-async function killedAfter(file: string, milliseconds: number): Promise<Said[]> {
+async function killedAfter(
+  mode: "kill" | "rewrite",
+  file: string,
+  milliseconds: number,
+): Promise<Said[]> {
   const { promise, resolve, reject } = Promise.withResolvers<Said[]>();
-  const writer = spawn(process.execPath, [child, "kill", file], {
+  const writer = spawn(process.execPath, [child, mode, file], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   let stdout = "";
@@ -150,12 +186,17 @@ async function expectWhole(
   expect(all.map((one) => one.position)).toEqual(all.map((_, index) => index + 1));
   const byEdit = Map.groupBy(all, (one) => one.edit);
   for (const commits of byEdit.values()) {
-    expect(commits.map((one) => one.block.split("~")[1])).toEqual(["left", "right"]);
+    const blocks = commits.map((one) => one.block);
+    expect(blocks.map((block) => block.split("~")[1])).toEqual(["left", "right"]);
+    const [first, last] = commits.map((one) => one.position);
+    expect(await store.edit(commits[0]!.edit)).toMatchObject({ blocks, first, last, active: true });
   }
   for (const { edit, positions, outcome } of said) {
     const found = byEdit.get(edit ?? "")?.map((one) => one.position);
     if (positions !== undefined) expect([edit, found]).toEqual([edit, positions]);
-    if (outcome === "not_written") expect([edit, found]).toEqual([edit, undefined]);
+    if (outcome !== "not_written") continue;
+    expect([edit, found]).toEqual([edit, undefined]);
+    expect(await store.edit(edit!)).toBeUndefined();
   }
   await expectBlocks(store, all);
 }

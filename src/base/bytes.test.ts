@@ -48,6 +48,19 @@ describe("bytes", () => {
     );
   });
 
+  test("many counts are read as one by one, and none past the end", () => {
+    const count = fc.oneof(fc.nat(300), fc.maxSafeNat());
+    fc.assert(
+      fc.property(fc.array(count, { maxLength: 20 }), (counts) => {
+        const bytes = written(counts.map((each) => ({ kind: "count", value: each })));
+        expect(new ByteReader(bytes).counts(counts.length)).toEqual(counts);
+        const beyond = (): unknown => new ByteReader(bytes).counts(counts.length + 1);
+        expect(refusalCode(beyond)).toBe("damaged");
+      }),
+      fcOptions(1500),
+    );
+  });
+
   test("RECORD-3: what is cut off anywhere is damaged", () => {
     fc.assert(
       fc.property(fc.array(value, { minLength: 1, maxLength: 5 }), fc.nat(), (values, cut) => {

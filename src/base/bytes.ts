@@ -87,6 +87,20 @@ export class ByteReader {
     return value;
   }
 
+  /** Many counts that follow one another. */
+  counts(length: number): number[] {
+    const bytes = this.#bytes;
+    const values: number[] = [];
+    for (let index = 0; index < length; index += 1) {
+      const byte = bytes[this.#at];
+      if (byte !== undefined && byte < 0x80) {
+        this.#at += 1;
+        values.push(byte);
+      } else values.push(this.count());
+    }
+    return values;
+  }
+
   difference(): number {
     const value = this.count();
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2;

@@ -31,6 +31,10 @@ export function formatBlockId({ context, actor, sequence }: BlockId): string {
   return `${context}~${actor}~${sequence}`;
 }
 
+export function isBlockId(text: string): boolean {
+  return BLOCK.test(text);
+}
+
 export function parseBlockId(text: string): BlockId {
   const match = BLOCK.exec(text);
   if (match === null) {

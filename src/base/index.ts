@@ -3,7 +3,7 @@ export { type Clock, monotonicClock, type Timers } from "./clock.ts";
 export { IntColumn } from "./column.ts";
 export { type ErrorCode, errorCodes, type Fact, type Facts, KumikoError } from "./errors.ts";
 export { sha256Bytes, sha256Text } from "./hash.ts";
-export { checkIdPart, formatBlockId, parseBlockId } from "./ids.ts";
+export { checkIdPart, formatBlockId, isBlockId, parseBlockId } from "./ids.ts";
 export { KeyedQueue } from "./keyed-queue.ts";
 export { Random } from "./random.ts";
 export { SumLeaf, SumTree } from "./sum-tree.ts";
@@ -24,3 +24,5 @@ export {
   type Unit,
 } from "./text-positions.ts";
 export { TextRope } from "./text-rope.ts";
+export { ThreadPool } from "./thread-pool.ts";
+export { realTimers, WorkerThread } from "./worker-thread.ts";

@@ -3,6 +3,8 @@
  * else of the kernel.
  */
 
+import type { FoundLine, ScanLimits, TextQuery } from "../base/search/index.ts";
+
 /** Everything that is recorded with one change of one block. */
 export interface NewCommit {
   /** `main~claude~42`. */
@@ -18,9 +20,14 @@ export interface NewCommit {
   readonly turn?: string | undefined;
   /** What changed, in the kernel's own encoding; the store keeps it and never looks inside. */
   readonly body: Uint8Array;
+  /** How it counts for undo: text that can be taken back, the flip of an earlier Edit, or neither. */
+  readonly undo?:
+    | { readonly kind: "text" }
+    | { readonly kind: "flip"; readonly edit: string; readonly active: boolean }
+    | undefined;
 }
 
-export interface StoredCommit extends Omit<NewCommit, "expectedVersion"> {
+export interface StoredCommit extends Omit<NewCommit, "expectedVersion" | "undo"> {
   /** Kernel-wide, without gaps, in the order of commitment. */
   readonly position: number;
   readonly version: number;
@@ -41,9 +48,25 @@ export interface BlockRow {
   readonly version: number;
   /** The position of the commit that made it so. */
   readonly position: number;
+  /** The position of the block's first row: it did not exist before. */
+  readonly created: number;
 }
 
-export type NewBlockRow = Omit<BlockRow, "version" | "position">;
+export type NewBlockRow = Omit<BlockRow, "version" | "position" | "created">;
+
+/** An Edit that changed text, over all the blocks it changed: what undo needs to know of it. */
+export interface EditRow {
+  readonly edit: string;
+  readonly actor: string;
+  /** Every block whose text it changed, sorted. */
+  readonly blocks: readonly string[];
+  /** The positions of its first and its last commit. */
+  readonly first: number;
+  readonly last: number;
+  readonly active: boolean;
+  /** Who undid or redid it last, and at which position. */
+  readonly flipped?: { readonly actor: string; readonly position: number } | undefined;
+}
 
 /** An answered call, so that a retry gets the same answer and changes nothing. */
 export interface CallRow {
@@ -52,6 +75,7 @@ export interface CallRow {
   /** Hash of tool and arguments: the same id with others is an error. */
   readonly fingerprint: string;
   readonly answer: string;
+  readonly time: number;
 }
 
 /** Commits that land together or not at all. */
@@ -94,6 +118,21 @@ export interface Lease {
   readonly expires: number;
 }
 
+/** New contents for commits of one block: what a purge leaves in the place of what it removes. */
+export interface Rewrite {
+  readonly block: string;
+  /** By version. A commit that is not named stays as it is. */
+  readonly commits: readonly {
+    readonly version: number;
+    readonly body: Uint8Array;
+    readonly message: string | undefined;
+  }[];
+  /** The block's row as it is to stand now, when that changes too. Its version and position stay. */
+  readonly row?: NewBlockRow | undefined;
+  /** A named value that is put in the same transaction: the gap, by its name. */
+  readonly note: { readonly space: string; readonly key: string; readonly value: string };
+}
+
 /** Asked for in one direction, in pages: `after` is exclusive. */
 export interface ChildrenQuery {
   readonly context: string;
@@ -110,6 +149,72 @@ export interface Damage {
   /** The one block whose document it is part of, if any. */
   readonly block: string | undefined;
   readonly why: string;
+}
+
+/** Which blocks are searched for what, and where the answer ends. */
+export interface SearchRequest extends ScanLimits {
+  readonly query: TextQuery;
+  readonly kinds: readonly string[] | undefined;
+  readonly context: string | undefined;
+  /** The beginning of `metadata.path` in a row's attributes. */
+  readonly pathPrefix: string | undefined;
+  /** Whose search it is: one caller's searches do not hold up another's. */
+  readonly caller: string;
+  /** How long it may run. */
+  readonly milliseconds: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+export interface FoundBlock {
+  readonly block: string;
+  readonly path: string | undefined;
+  /** The version whose lines these are. */
+  readonly version: number;
+  readonly lines: readonly FoundLine[];
+  /** There are more lines than the limit let through. */
+  readonly truncated: boolean;
+}
+
+export interface SearchAnswer {
+  /** Context by context, each in the order of its conversation. */
+  readonly found: readonly FoundBlock[];
+  /** There are more blocks than the limit let through. */
+  readonly truncated: boolean;
+  /** Time was up: this is what was found until then. */
+  readonly timedOut: boolean;
+  /** Blocks that could not be read, and why. */
+  readonly unreadable: readonly { readonly block: string; readonly why: string }[];
+}
+
+/** What a store may ask of the kernel while it searches. */
+export interface SearchHelp {
+  /** The durable text of now; asked for when the block's keyframe is not of its last version. */
+  current(block: string): Promise<Keyframe>;
+  /** Looks through texts on a thread that ends in time: for stores that have none of their own. */
+  scan(request: SearchRequest, texts: readonly SearchedText[]): Promise<ScanAnswer>;
+}
+
+export interface SearchedText {
+  readonly block: string;
+  readonly text: string;
+}
+
+export interface ScanAnswer {
+  readonly found: ReadonlyMap<string, readonly FoundLine[]>;
+  /** Texts with more lines than the limit let through. */
+  readonly more: ReadonlySet<string>;
+  readonly truncated: boolean;
+  readonly timedOut: boolean;
+}
+
+/**
+ * Finds text in all blocks. Built from keyframes, never in a commit's way, and lost without loss: what is not
+ * in it is looked through directly, so its state changes no answer, only the time one takes.
+ */
+export interface SearchIndex {
+  search(request: SearchRequest, help: SearchHelp): Promise<SearchAnswer>;
+  /** Resolves when every keyframe that is there now is in the index. */
+  settled(): Promise<void>;
 }
 
 /**
@@ -140,6 +245,18 @@ export interface Store extends AsyncDisposable {
   lastSequence(context: string, actor: string): Promise<number>;
 
   call(actor: string, call: string): Promise<CallRow | undefined>;
+  /** Forgets answered calls that are older than a time, or whose answer contains a text; says how many. */
+  forgetCalls(which: { before: number } | { containing: string }): Promise<number>;
+
+  /** An Edit of text, whoever made it. */
+  edit(edit: string): Promise<EditRow | undefined>;
+  /** The actor's active Edit with the last commit; undefined when there is none. */
+  newestEdit(actor: string): Promise<EditRow | undefined>;
+  /**
+   * The Edit that the actor undid last and that is still undone; undefined when there is none, or when the
+   * actor has changed text since (a new Edit clears its author's redo list).
+   */
+  newestUndone(actor: string): Promise<EditRow | undefined>;
 
   /** The block's current text at rest is its keyframe and the commits behind it. */
   keyframe(block: string): Promise<Keyframe | undefined>;
@@ -147,8 +264,19 @@ export interface Store extends AsyncDisposable {
   putKeyframe(block: string, keyframe: Keyframe): Promise<void>;
   snapshot(block: string): Promise<SnapshotRow | undefined>;
   putSnapshot(block: string, snapshot: SnapshotRow): Promise<void>;
+  /** Drops snapshots of blocks that no commit behind a position touched, and says how many: they only spare work. */
+  dropSnapshots(upToPosition: number): Promise<number>;
   /** Packs a block's commits up to a version more tightly; every answer stays the same. */
   compact(block: string, upToVersion: number): Promise<void>;
+  /**
+   * Replaces what commits say and drops the block's keyframe, snapshot and index entry. When it resolves, the
+   * old bytes are in none of the store's files any more.
+   */
+  rewrite(rewrite: Rewrite): Promise<void>;
+  /** Gives free space back to the file system. */
+  vacuum(): Promise<void>;
+
+  readonly search: SearchIndex;
 
   /** Small named values: settings, members, contexts. Atomic each. */
   get(space: string, key: string): Promise<string | undefined>;

@@ -30,3 +30,22 @@ export type BlockFlags = z.infer<typeof blockFlags>;
 /** What a client says about a block: a path, a language, a tool's name, anything else as JSON. */
 export const blockMetadata = z.record(z.string().max(64), z.json());
 export type BlockMetadata = z.infer<typeof blockMetadata>;
+
+/** What a block is, apart from its text. */
+export const blockState = z.strictObject({
+  block: z.string(),
+  context: z.string(),
+  parent: z.string().nullable(),
+  order: z.string().describe("sorts siblings"),
+  kind: blockKind,
+  role: blockRole,
+  status: blockStatus,
+  flags: blockFlags,
+  metadata: blockMetadata,
+  /** Who is writing it while it runs: when they are gone, it is closed as an error. */
+  owner: z.string().nullable(),
+  /** Under which lease the owner's process writes it: when that is gone, so is the owner. */
+  lease: z.strictObject({ name: z.string(), token: z.int() }).nullable(),
+  created: z.int(),
+});
+export type BlockState = Readonly<z.infer<typeof blockState>>;

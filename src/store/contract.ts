@@ -3,8 +3,9 @@
  * and in which order names are sorted. The suite in test/store-contract holds stores to the rest.
  */
 
-import { KumikoError, parseBlockId } from "../base/index.ts";
-import type { Batch, NewCommit } from "../kernel/ports.ts";
+import { KumikoError } from "../base/errors.ts";
+import { parseBlockId } from "../base/ids.ts";
+import type { Batch, NewBlockRow, NewCommit, Rewrite } from "../kernel/ports.ts";
 
 /** The commits of a batch per block, in order: the first says which version the caller has seen. */
 export type CommitsByBlock = ReadonlyMap<string, readonly NewCommit[]>;
@@ -46,16 +47,17 @@ function checkCommit(commit: NewCommit): void {
       block: commit.block,
     });
   }
-  const { edit, actor, call, message, model, turn } = commit;
-  checkTexts({ edit, actor, call, message, model, turn });
+  const { edit, actor, call, message, model, turn, undo } = commit;
+  const flipped = undo?.kind === "flip" ? undo.edit : undefined;
+  checkTexts({ edit, actor, call, message, model, turn, flipped });
 }
 
 function checkRows(batch: Batch, byBlock: CommitsByBlock): void {
   const blocks = new Set<string>();
   const places = new Set<string>();
   for (const row of batch.rows) {
-    const { block, context, parent, order, kind, role, status, attributes } = row;
-    checkTexts({ context, parent: parent ?? undefined, order, kind, role, status, attributes });
+    checkRowTexts(row);
+    const { block, context, parent, order } = row;
     if (!byBlock.has(block)) {
       throw invalid(`The batch gives ${block} a new row but holds no commit of it.`, { block });
     }
@@ -69,10 +71,57 @@ function checkRows(batch: Batch, byBlock: CommitsByBlock): void {
   }
 }
 
+function checkRowTexts(row: NewBlockRow): void {
+  const { context, parent, order, kind, role, status, attributes } = row;
+  checkTexts({ context, parent: parent ?? undefined, order, kind, role, status, attributes });
+}
+
+/** Throws `invalid_argument` for a rewrite no caller can mean. */
+export function checkRewrite({ block, commits, row, note }: Rewrite): void {
+  const versions = new Set<number>();
+  for (const { version, message } of commits) {
+    checkTexts({ message });
+    if (!Number.isSafeInteger(version) || version < 1) {
+      throw invalid(`A commit's version is a whole number from 1 on, not ${version}.`, { block });
+    }
+    if (versions.has(version)) {
+      throw invalid(`The rewrite names version ${version} of ${block} twice.`, { block, version });
+    }
+    versions.add(version);
+  }
+  checkTexts(note);
+  if (row === undefined) return;
+  checkRowTexts(row);
+  if (row.block !== block) {
+    throw invalid(`The rewrite of ${block} gives ${row.block} a row.`, { block, row: row.block });
+  }
+}
+
+/** A rewrite changes what a block's row says, never which rows there are or where they stand. */
+export function rowElsewhere(block: string, occupant: string | undefined): KumikoError {
+  return occupant === undefined
+    ? invalid(`${block} has no row that could be rewritten.`, { block })
+    : invalid(`The rewritten row of ${block} would stand in the place of ${occupant}.`, {
+        block,
+        occupant,
+      });
+}
+
+export function versionMissing(block: string, version: number, last: number): KumikoError {
+  return new KumikoError(
+    "out_of_range",
+    `${block} has versions 1 to ${last}: there is no version ${version} to rewrite.`,
+    { block, version, last },
+  );
+}
+
 function checkCalls(batch: Batch): void {
   const calls = new Set<string>();
-  for (const { actor, call, fingerprint, answer } of batch.calls) {
+  for (const { actor, call, fingerprint, answer, time } of batch.calls) {
     checkTexts({ actor, call, fingerprint, answer });
+    if (!Number.isSafeInteger(time)) {
+      throw invalid(`A time is a whole number of milliseconds, not ${time}.`, { actor, call });
+    }
     const key = JSON.stringify([actor, call]);
     if (calls.has(key)) throw invalid(`The batch answers call ${call} twice.`, { actor, call });
     calls.add(key);

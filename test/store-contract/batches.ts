@@ -176,5 +176,5 @@ export function batchTests(newWorld: NewWorld): void {
 }
 
 function call(id: string) {
-  return { actor: "ann", call: id, fingerprint: "f", answer: '{"version":1}' };
+  return { actor: "ann", call: id, fingerprint: "f", answer: '{"version":1}', time: 1000 };
 }

@@ -1,9 +1,12 @@
 import { describe } from "vitest";
 import { batchTests } from "./batches.ts";
+import { editTests } from "./edits.ts";
 import { journalTests } from "./journal.ts";
 import { leaseTests } from "./leases.ts";
 import { randomTests } from "./random.ts";
+import { rewriteTests } from "./rewrite.ts";
 import { rowTests } from "./rows.ts";
+import { searchTests } from "./search.ts";
 import type { NewWorld } from "./support.ts";
 import { valueTests } from "./values.ts";
 
@@ -26,6 +29,15 @@ export function describeStore(name: string, world: NewWorld, fullRuns: number): 
   });
   describe(`${name}: leases`, () => {
     leaseTests(world);
+  });
+  describe(`${name}: Edits`, () => {
+    editTests(world, fullRuns);
+  });
+  describe(`${name}: rewriting`, () => {
+    rewriteTests(world);
+  });
+  describe(`${name}: search`, () => {
+    searchTests(world, fullRuns * 10);
   });
   describe(`${name}: random histories`, () => {
     randomTests(world, fullRuns);

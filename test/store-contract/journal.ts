@@ -104,7 +104,16 @@ export function journalTests(newWorld: NewWorld): void {
     await store.commit(batch([commit(A, 0, { body: encode("x".repeat(50_000)) })]));
     const size = await store.size();
     expect(Object.keys(size).toSorted()).toEqual(
-      ["calls", "journal", "keyframes", "other", "rows", "segments", "snapshots"].toSorted(),
+      [
+        "calls",
+        "journal",
+        "keyframes",
+        "other",
+        "rows",
+        "search",
+        "segments",
+        "snapshots",
+      ].toSorted(),
     );
     expect(size["journal"]).toBeGreaterThanOrEqual(50_000);
   });

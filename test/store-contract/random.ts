@@ -1,12 +1,14 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { Batch, Lease, Store } from "../../src/kernel/ports.ts";
+import type { Batch, BlockRow, Lease, Rewrite, Store } from "../../src/kernel/ports.ts";
 import { fcOptions } from "../support/counts.ts";
+import { expectSameEdits } from "./edits.ts";
 import { StoreModel } from "./model.ts";
 import { encode, type NewWorld, readAll } from "./support.ts";
 
 const block = fc.constantFrom("main~ann~1", "main~ann~2", "main~bob~1", "side~bob~7");
 const actor = fc.constantFrom("ann", "bob");
+const owned = fc.constantFrom("ann-1", "ann-2", "bob-1", "bob-2");
 const text = fc.string({ unit: "grapheme", maxLength: 8 });
 
 /** Versions are given as how far they lie from the true one: mostly right, sometimes behind or ahead. */
@@ -21,6 +23,11 @@ const commits = fc.record({
       actor,
       message: fc.option(text, { nil: undefined }),
       body: fc.uint8Array({ maxLength: 40 }),
+      undo: fc.oneof(
+        fc.constant(undefined),
+        fc.record({ kind: fc.constant("text" as const), edit: fc.constantFrom(1, 2) }),
+        fc.record({ kind: fc.constant("flip" as const), edit: owned, active: fc.boolean() }),
+      ),
       row: fc.option(
         fc.record({
           parent: fc.option(block, { nil: null }),
@@ -48,6 +55,22 @@ const anyStep = fc.oneof(
   }),
   fc.record({ do: fc.constant("acquire" as const), holder: actor, now: fc.nat(100) }),
   fc.record({ do: fc.constant("release" as const), token: fc.integer({ min: 1, max: 3 }) }),
+  fc.record({
+    do: fc.constant("rewrite" as const),
+    block,
+    versions: fc.uniqueArray(fc.integer({ min: 1, max: 30 }), { maxLength: 6 }),
+    body: fc.uint8Array({ maxLength: 20 }),
+    message: fc.option(text, { nil: undefined }),
+    status: fc.option(fc.constantFrom("pending", "done"), { nil: undefined }),
+  }),
+  fc.record({
+    do: fc.constant("forget" as const),
+    which: fc.oneof(
+      fc.record({ before: fc.nat(40) }),
+      fc.record({ containing: fc.constantFrom("1", "3", "x") }),
+    ),
+  }),
+  fc.record({ do: fc.constant("vacuum" as const) }),
   fc.record({ do: fc.constant("reopen" as const), writer: fc.nat(1) }),
 );
 type Step = typeof anyStep extends fc.Arbitrary<infer Value> ? Value : never;
@@ -90,6 +113,8 @@ async function takeStep(store: Store, model: StoreModel, step: Step): Promise<vo
       const wanted = model.commit(batch);
       if (wanted === "ahead") {
         await expect(store.commit(batch)).rejects.toMatchObject({ code: "out_of_range" });
+      } else if (wanted === "unknown_edit") {
+        await expect(store.commit(batch)).rejects.toMatchObject({ code: wanted });
       } else {
         expect(await store.commit(batch)).toEqual(wanted);
       }
@@ -114,26 +139,52 @@ async function takeStep(store: Store, model: StoreModel, step: Step): Promise<vo
       model.release(lease);
       return store.release(lease);
     }
+    case "rewrite": {
+      const rewrite = rewriteOf(model, step);
+      model.rewrite(rewrite);
+      return store.rewrite(rewrite);
+    }
+    case "forget":
+      expect(await store.forgetCalls(step.which)).toBe(model.forgetCalls(step.which));
+      return;
+    case "vacuum":
+      return store.vacuum();
     case "reopen":
       throw new Error("not a step of one store");
   }
 }
 
+function rewriteOf(model: StoreModel, step: Extract<Step, { do: "rewrite" }>): Rewrite {
+  const there = model.rows.find((one) => one.block === step.block);
+  const { version: _, position: __, created: ___, ...row } = there ?? ({} as BlockRow);
+  return {
+    block: step.block,
+    commits: step.versions
+      .filter((version) => version <= model.of(step.block).length)
+      .map((version) => ({ version, body: step.body, message: step.message })),
+    row: there && step.status ? { ...row, status: step.status } : undefined,
+    note: { space: "space", key: "gap", value: String(step.versions.length) },
+  };
+}
+
 function batchOf(model: StoreModel, step: Extract<Step, { do: "commit" }>): Batch {
   const places = new Set<string>();
   return {
-    commits: step.touched.flatMap(({ block: name, lag, count, actor: who, message, body }) => {
-      const first = Math.max(0, model.of(name).length - lag);
-      return Array.from({ length: count }, (_, index) => ({
-        block: name,
-        expectedVersion: first + index,
-        edit: `edit-${model.journal.length}`,
-        actor: who,
-        time: 1000 - model.journal.length,
-        message,
-        body: index === 0 ? body : encode(`${name} ${index}`),
-      }));
-    }),
+    commits: step.touched.flatMap(
+      ({ block: name, lag, count, actor: who, message, body, undo }) => {
+        const first = Math.max(0, model.of(name).length - lag);
+        return Array.from({ length: count }, (_, index) => ({
+          block: name,
+          expectedVersion: first + index,
+          edit: undo?.kind === "text" ? `${who}-${undo.edit}` : `edit-${model.journal.length}`,
+          undo: undo?.kind === "text" ? { kind: undo.kind } : undo,
+          actor: who,
+          time: 1000 - model.journal.length,
+          message,
+          body: index === 0 ? body : encode(`${name} ${index}`),
+        }));
+      },
+    ),
     rows: step.touched.flatMap(({ block: name, row }) => {
       if (row === undefined || places.has(`${row.parent} ${row.order}`)) return [];
       places.add(`${row.parent} ${row.order}`);
@@ -142,7 +193,15 @@ function batchOf(model: StoreModel, step: Extract<Step, { do: "commit" }>): Batc
     calls:
       step.call === undefined
         ? []
-        : [{ actor: "ann", call: step.call, fingerprint: "f", answer: `${model.journal.length}` }],
+        : [
+            {
+              actor: "ann",
+              call: step.call,
+              fingerprint: "f",
+              answer: `${model.journal.length}`,
+              time: model.journal.length,
+            },
+          ],
     fence: step.fence === undefined ? undefined : { lease: "lease", token: step.fence },
   };
 }
@@ -165,6 +224,7 @@ async function expectSame(store: Store, model: StoreModel): Promise<void> {
   const done = model.rows.filter((one) => one.status === "done");
   expect(await store.rowsWithStatus("done")).toEqual(done);
   for (const call of model.calls) expect(await store.call(call.actor, call.call)).toEqual(call);
+  await expectSameEdits(store, model, ["ann-1", "ann-2", "bob-1", "bob-2", "edit-0"]);
   const listed = await store.list("space");
   expect(new Map(listed.map(({ key, value }) => [key, value]))).toEqual(model.values);
 }

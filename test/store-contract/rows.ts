@@ -10,12 +10,12 @@ export function rowTests(newWorld: NewWorld): void {
     await using store = await world.open();
     expect(await store.row(A)).toBeUndefined();
     await store.commit(batch([commit(A, 0), commit(A, 1)], { rows: [row(A)] }));
-    expect(await store.row(A)).toEqual({ ...row(A), version: 2, position: 2 });
+    expect(await store.row(A)).toEqual({ ...row(A), version: 2, position: 2, created: 2 });
     await store.commit(batch([commit(A, 2)]));
     expect(await store.row(A)).toMatchObject({ version: 2, position: 2 });
     const changed = row(A, { status: "done", attributes: '{"a":"\u{1f600}"}', parent: B });
     await store.commit(batch([commit(A, 3)], { rows: [changed] }));
-    expect(await store.row(A)).toEqual({ ...changed, version: 4, position: 4 });
+    expect(await store.row(A)).toEqual({ ...changed, version: 4, position: 4, created: 2 });
     expect(await store.children({ context: "main", parent: null, limit: 10 })).toEqual([]);
     expect(await store.children({ context: "main", parent: B, limit: 10 })).toHaveLength(1);
     expect(await store.rowsWithStatus("pending")).toEqual([]);
@@ -28,7 +28,10 @@ export function rowTests(newWorld: NewWorld): void {
     const [a, b] = [row(A, { order: "a" }), row(B, { order: "b" })];
     await store.commit(batch([commit(A, 0), commit(B, 0)], { rows: [a, b] }));
     const outcome = await store.commit(batch([commit(B, 1)], { rows: [{ ...b, order: "a" }] }));
-    expect(outcome).toEqual({ kind: "occupied", row: { ...a, version: 1, position: 1 } });
+    expect(outcome).toEqual({
+      kind: "occupied",
+      row: { ...a, version: 1, position: 1, created: 1 },
+    });
     expect(await store.head()).toBe(2);
     const swapped = [
       { ...a, order: "b" },

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { encode, type NewWorld } from "./support.ts";
+import { batch, commit, encode, type NewWorld } from "./support.ts";
 
 const A = "main~ann~1";
 
@@ -24,6 +24,23 @@ export function valueTests(newWorld: NewWorld): void {
     await expect(store.putKeyframe(A, { version: 5, text: "\ud800" })).rejects.toMatchObject({
       code: "ill_formed_text",
     });
+  });
+
+  it("drops the snapshots of blocks that nobody touched since a position, and no others", async () => {
+    await using world = await newWorld();
+    await using store = await world.open();
+    const [first, second, third] = [A, "main~ann~2", "main~ann~3"];
+    for (const block of [first, second, third]) {
+      await store.commit(batch([commit(block, 0)]));
+      await store.putSnapshot(block, { version: 1, bytes: encode(block) });
+    }
+    await store.commit(batch([commit(first, 1)]));
+    expect(await store.dropSnapshots(2)).toBe(1);
+    expect(await store.dropSnapshots(2)).toBe(0);
+    const left = await Promise.all([first, second, third].map((block) => store.snapshot(block)));
+    expect(left.map((snapshot) => snapshot?.version)).toEqual([1, undefined, 1]);
+    expect(await store.commitsOf(second, 0)).toHaveLength(1);
+    expect(await store.dropSnapshots(await store.head())).toBe(2);
   });
 
   it("keeps named values in spaces, and loses them only when told", async () => {

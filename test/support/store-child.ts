@@ -3,6 +3,7 @@
  * prints what it was told: one line of JSON each.
  *
  *   store-child.ts kill <file>
+ *   store-child.ts rewrite <file>
  *   store-child.ts full <file>
  *   store-child.ts die <file>                                       with FAULT_CONTROL
  *   store-child.ts faults <folder> <errno> <points, by commas>      with FAULT_CONTROL
@@ -17,6 +18,7 @@ import { openSqliteStore } from "../../src/store/index.ts";
 import { batch, commit, encode } from "../store-contract/support.ts";
 
 const CLIENTS = 3;
+const REWRITTEN = "main~ann~1";
 const [mode, path, errno, points] = process.argv.slice(2) as [string, string, string, string];
 
 export interface Said {
@@ -40,7 +42,7 @@ async function write(store: Store, point: number, client: number, edit: string):
   const commits = await Promise.all(
     blocks.map(async (block) => {
       const seen = await store.commitsOf(block, 0);
-      return commit(block, seen.length, { edit, body });
+      return commit(block, seen.length, { edit, body, undo: { kind: "text" } });
     }),
   );
   try {
@@ -69,6 +71,29 @@ async function untilKilled(store: Store): Promise<void> {
     }
   });
   await Promise.all(clients);
+}
+
+/** Fills a block once, part of it compacted, and gives all of it new contents again and again. */
+async function untilKilledRewriting(store: Store): Promise<void> {
+  if ((await store.head()) === 0) {
+    for (let version = 0; version < 60; version += 1) {
+      await store.commit(batch([commit(REWRITTEN, version, { body: encode("first") })]));
+    }
+    await store.compact(REWRITTEN, 40);
+  }
+  for (let round = 0; ; round += 1) {
+    const generation = `${"generation ".repeat(10)}${process.pid}-${round}`;
+    await store.rewrite({
+      block: REWRITTEN,
+      commits: Array.from({ length: 60 }, (_, index) => ({
+        version: index + 1,
+        body: encode(generation),
+        message: generation,
+      })),
+      note: { space: "gaps", key: REWRITTEN, value: generation },
+    });
+    say({ point: 0, note: generation });
+  }
 }
 
 async function untilFull(store: Store): Promise<void> {
@@ -103,6 +128,9 @@ async function atPoint(point: number): Promise<void> {
   await Promise.all(clients);
   try {
     await store.compact("main~left~1", 100);
+    const commits = [{ version: 1, body: encode("rewritten"), message: "rewritten" }];
+    const note = { space: "gaps", key: "main~left~1", value: "rewritten" };
+    await store.rewrite({ block: "main~left~1", commits, note });
   } catch (error) {
     if (!(error instanceof KumikoError)) throw error;
   }
@@ -131,6 +159,7 @@ if (mode === "faults") {
 } else {
   await using store = await openSqliteStore(path);
   if (mode === "kill") await untilKilled(store);
+  else if (mode === "rewrite") await untilKilledRewriting(store);
   else if (mode === "die") await untilRefused(store);
   else await untilFull(store);
 }

@@ -2,9 +2,19 @@ import type { Store } from "../../src/kernel/ports.ts";
 import { batch, commit, encode, row } from "../store-contract/support.ts";
 
 const blocks = ["main~ann~1", "main~claude~2", "@src~file~7"];
+const edits = ["both", "one", "stream", "edit-3"];
 
-/** A little of everything a store keeps. The corpus of old databases is made of it: it never changes. */
-export async function fillSample(store: Store): Promise<void> {
+/**
+ * A little of everything that databases of a version keep. The corpus of old databases is made of it: what
+ * it does for a version never changes.
+ */
+export async function fillSample(store: Store, version: number): Promise<void> {
+  await fillJournal(store);
+  if (version >= 2) await fillEdits(store);
+  await store.acquire("lease", "holder", 1000, 500);
+}
+
+async function fillJournal(store: Store): Promise<void> {
   for (let version = 0; version < 30; version += 1) {
     const commits = blocks.map((block, index) =>
       commit(block, version, {
@@ -18,7 +28,14 @@ export async function fillSample(store: Store): Promise<void> {
         body: encode(`${block} ${version} ${"text ".repeat(index)}`),
       }),
     );
-    const answered = { actor: "claude", call: `call-${version}`, fingerprint: "f", answer: "{}" };
+    // Databases of version 1 kept no times of calls: theirs are 0.
+    const answered = {
+      actor: "claude",
+      call: `call-${version}`,
+      fingerprint: "f",
+      answer: "{}",
+      time: 0,
+    };
     const rows = version % 10 === 0 ? blocks.map((block) => row(block)) : [];
     await store.commit(batch(commits, { rows, calls: [answered] }));
   }
@@ -28,7 +45,42 @@ export async function fillSample(store: Store): Promise<void> {
   await store.putKeyframe(blocks[1]!, { version: 29, text: "short" });
   await store.putSnapshot(blocks[0]!, { version: 28, bytes: encode("snapshot ".repeat(100)) });
   await store.put("settings", "a", "1");
-  await store.acquire("lease", "holder", 1000, 500);
+}
+
+/** Edits of text, one undone and one redone; a call with its time; rows of one block; a rewritten commit. */
+async function fillEdits(store: Store): Promise<void> {
+  const [ann, claude, file] = blocks as [string, string, string];
+  const text = { undo: { kind: "text" } } as const;
+  const flip = (edit: string, active: boolean) =>
+    ({ undo: { kind: "flip", edit, active } }) as const;
+  const answered = { actor: "claude", call: "timed", fingerprint: "f", answer: "{}", time: 5000 };
+  await store.commit(
+    batch([
+      commit(ann, 30, { edit: "both", ...text }),
+      commit(file, 30, { edit: "both", ...text }),
+      commit(ann, 31, { edit: "one", actor: "claude", ...text }),
+    ]),
+  );
+  await store.commit(
+    batch([commit(ann, 32, flip("both", false)), commit(file, 31, flip("both", false))]),
+  );
+  await store.commit(
+    batch([commit(ann, 33, { actor: "claude", ...flip("one", false) })], { calls: [answered] }),
+  );
+  await store.commit(batch([commit(ann, 34, { actor: "claude", ...flip("one", true) })]));
+  const late = "main~claude~9";
+  for (let version = 0; version < 40; version += 1) {
+    const rows = version % 20 === 3 ? [row(late)] : [];
+    const body = encode(`appended ${String(version).padStart(6, "0")} to the others`);
+    await store.commit(batch([commit(late, version, { edit: "stream", body, ...text })], { rows }));
+  }
+  await store.compact(late, 35);
+  await store.compact(file, 32);
+  await store.rewrite({
+    block: claude,
+    commits: [{ version: 3, body: encode("removed"), message: undefined }],
+    note: { space: "gaps", key: claude, value: "removed" },
+  });
 }
 
 /** Everything of it that can be asked for. */
@@ -46,7 +98,10 @@ export async function readSample(store: Store): Promise<unknown> {
     rows: await store.rows({ limit: 100 }),
     children: await store.children({ context: "main", parent: null, limit: 100 }),
     last: await store.lastSequence("@src", "file"),
-    call: await store.call("claude", "call-3"),
-    settings: await store.list("settings"),
+    calls: [await store.call("claude", "call-3"), await store.call("claude", "timed")],
+    settings: [await store.list("settings"), await store.list("gaps")],
+    edits: await Promise.all(edits.map((edit) => store.edit(edit))),
+    newest: await Promise.all(["ann", "claude"].map((actor) => store.newestEdit(actor))),
+    undone: await Promise.all(["ann", "claude"].map((actor) => store.newestUndone(actor))),
   };
 }

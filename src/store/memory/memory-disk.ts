@@ -7,10 +7,20 @@ import type {
   ChildrenQuery,
   Keyframe,
   Lease,
+  NewBlockRow,
+  Rewrite,
   SnapshotRow,
   StoredCommit,
 } from "../../kernel/ports.ts";
-import { aheadOfStore, checkBatch, type CommitsByBlock } from "../contract.ts";
+import {
+  aheadOfStore,
+  checkBatch,
+  checkRewrite,
+  type CommitsByBlock,
+  rowElsewhere,
+  versionMissing,
+} from "../contract.ts";
+import { MemoryEdits } from "./memory-edits.ts";
 import { SortedNames } from "./sorted-names.ts";
 
 /**
@@ -26,6 +36,7 @@ export class MemoryDisk {
   readonly #rowsByStatus = new Map<string, SortedNames<BlockRow>>();
   readonly sequences = new Map<string, number>();
   readonly calls = new Map<string, CallRow>();
+  readonly edits = new MemoryEdits();
   readonly keyframes = new Map<string, Keyframe>();
   readonly snapshots = new Map<string, SnapshotRow>();
   readonly values = new Map<string, SortedNames<string>>();
@@ -47,13 +58,18 @@ export class MemoryDisk {
     }
     const missing = this.#missing(byBlock);
     if (missing.length > 0) return { kind: "moved", missing };
-    const occupant = this.#occupant(batch);
-    return occupant === undefined ? undefined : { kind: "occupied", row: occupant };
+    const occupant = this.#occupant(batch.rows);
+    if (occupant !== undefined) return { kind: "occupied", row: occupant };
+    // Only to throw for what cannot be applied.
+    this.edits.after(batch.commits, this.journal.length + 1);
+    return undefined;
   }
 
   /** Writes a batch that `refusal` let pass. */
   apply(batch: Batch): BatchOutcome {
-    const positions = batch.commits.map(({ expectedVersion, ...commit }) => {
+    this.edits.apply(batch.commits, this.journal.length + 1);
+    const positions = batch.commits.map((made) => {
+      const { expectedVersion, undo: _, ...commit } = made;
       const position = this.journal.length + 1;
       const stored = {
         ...commit,
@@ -66,13 +82,62 @@ export class MemoryDisk {
       this.#noteSequence(commit.block);
       return position;
     });
+    const created = new Map(batch.rows.map(({ block }) => [block, this.rows.get(block)?.created]));
     for (const row of batch.rows) this.#removeRow(row.block);
     for (const row of batch.rows) {
       const { version, position } = this.commitsByBlock.get(row.block)!.at(-1)!;
-      this.#addRow({ ...row, version, position });
+      this.#addRow({ ...row, version, position, created: created.get(row.block) ?? position });
     }
     for (const call of batch.calls) this.calls.set(pair(call.actor, call.call), { ...call });
     return { kind: "committed", positions };
+  }
+
+  /** Throws for a rewrite that cannot be made. Changes nothing. */
+  checkRewrite(rewrite: Rewrite): void {
+    checkRewrite(rewrite);
+    const stored = this.commitsByBlock.get(rewrite.block) ?? [];
+    for (const { version } of rewrite.commits) {
+      if (version > stored.length) throw versionMissing(rewrite.block, version, stored.length);
+    }
+    const { row } = rewrite;
+    if (row === undefined) return;
+    const occupant = this.#occupant([row]);
+    if (!this.rows.get(row.block) || occupant) throw rowElsewhere(row.block, occupant?.block);
+  }
+
+  rewrite({ block, commits, row, note }: Rewrite): void {
+    const stored = this.commitsByBlock.get(block) ?? [];
+    for (const { version, body, message } of commits) {
+      const changed = { ...stored[version - 1]!, body: body.slice(), message };
+      stored[version - 1] = changed;
+      this.journal[changed.position - 1] = changed;
+    }
+    const before = this.rows.get(block);
+    if (row !== undefined && before !== undefined) {
+      const { version, position, created } = before;
+      this.#removeRow(block);
+      this.#addRow({ ...row, version, position, created });
+    }
+    this.keyframes.delete(block);
+    this.snapshots.delete(block);
+    namesIn(this.values, note.space).set(note.key, note.value);
+  }
+
+  forgetCalls(which: { before: number } | { containing: string }): number {
+    const old = [...this.calls].filter(([, { time, answer }]) =>
+      "before" in which ? time < which.before : answer.includes(which.containing),
+    );
+    for (const [key] of old) this.calls.delete(key);
+    return old.length;
+  }
+
+  dropSnapshots(upToPosition: number): number {
+    const idle = [...this.snapshots.keys()].filter((block) => {
+      const last = this.commitsByBlock.get(block)?.at(-1);
+      return last !== undefined && last.position <= upToPosition;
+    });
+    for (const block of idle) this.snapshots.delete(block);
+    return idle.length;
   }
 
   children(query: ChildrenQuery): BlockRow[] {
@@ -96,6 +161,7 @@ export class MemoryDisk {
       snapshots: sum([...this.snapshots.values()].map(({ bytes }) => bytes.length)),
       rows: 0,
       calls: 0,
+      search: 0,
       other: 0,
     };
   }
@@ -111,9 +177,9 @@ export class MemoryDisk {
     return missing.toSorted((left, right) => left.position - right.position);
   }
 
-  #occupant(batch: Batch): BlockRow | undefined {
-    const moving = new Set(batch.rows.map((row) => row.block));
-    for (const { context, parent, order } of batch.rows) {
+  #occupant(rows: readonly NewBlockRow[]): BlockRow | undefined {
+    const moving = new Set(rows.map((row) => row.block));
+    for (const { context, parent, order } of rows) {
       const there = this.#rowsByParent.get(pair(context, parent))?.get(order);
       if (there !== undefined && !moving.has(there.block)) return there;
     }

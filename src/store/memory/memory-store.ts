@@ -6,8 +6,11 @@ import type {
   CallRow,
   ChildrenQuery,
   Damage,
+  EditRow,
   Keyframe,
   Lease,
+  Rewrite,
+  SearchIndex,
   SnapshotRow,
   Store,
   StoredCommit,
@@ -15,6 +18,7 @@ import type {
 import { checkTexts, closedStore } from "../contract.ts";
 import type { Fault, FaultHook, WriteStep } from "./faults.ts";
 import { MemoryDisk, namesIn, pair } from "./memory-disk.ts";
+import { MemorySearch } from "./memory-search.ts";
 
 export interface MemoryStoreOptions {
   /** Two stores on one disk are two writers; a store on a used disk is the same after a restart. */
@@ -25,6 +29,7 @@ export interface MemoryStoreOptions {
 /** The Store without files, timers or chance: same calls, same faults, same answers. */
 export class MemoryStore implements Store {
   readonly disk: MemoryDisk;
+  readonly search: SearchIndex = new MemorySearch(() => this.#readable());
   readonly #faults: FaultHook;
   #steps = 0;
   #line: Promise<unknown> = Promise.resolve();
@@ -78,6 +83,23 @@ export class MemoryStore implements Store {
     return this.#readable().calls.get(pair(actor, call));
   }
 
+  async forgetCalls(which: { before: number } | { containing: string }): Promise<number> {
+    if ("containing" in which) checkTexts(which);
+    return this.#write("forget", (disk) => ({ effect: () => disk.forgetCalls(which) }));
+  }
+
+  async edit(edit: string): Promise<EditRow | undefined> {
+    return this.#readable().edits.get(edit);
+  }
+
+  async newestEdit(actor: string): Promise<EditRow | undefined> {
+    return this.#readable().edits.newest(actor);
+  }
+
+  async newestUndone(actor: string): Promise<EditRow | undefined> {
+    return this.#readable().edits.newestUndone(actor);
+  }
+
   async keyframe(block: string): Promise<Keyframe | undefined> {
     return this.#readable().keyframes.get(block);
   }
@@ -100,8 +122,25 @@ export class MemoryStore implements Store {
     }));
   }
 
+  async dropSnapshots(upToPosition: number): Promise<number> {
+    return this.#write("drop_snapshots", (disk) => ({
+      effect: () => disk.dropSnapshots(upToPosition),
+    }));
+  }
+
   async compact(): Promise<void> {
     await this.#write("compact", () => ({ effect: () => undefined }));
+  }
+
+  async rewrite(rewrite: Rewrite): Promise<void> {
+    await this.#write("rewrite", (disk) => {
+      disk.checkRewrite(rewrite);
+      return { effect: () => disk.rewrite(rewrite) };
+    });
+  }
+
+  async vacuum(): Promise<void> {
+    await this.#write("vacuum", () => ({ effect: () => undefined }));
   }
 
   async get(space: string, key: string): Promise<string | undefined> {

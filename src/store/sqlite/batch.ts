@@ -1,6 +1,8 @@
-import { parseBlockId } from "../../base/index.ts";
+import { parseBlockId } from "../../base/ids.ts";
 import type { Batch, BatchOutcome, BlockRow, StoredCommit } from "../../kernel/ports.ts";
 import { aheadOfStore, checkBatch, type CommitsByBlock } from "../contract.ts";
+import { editsAfter } from "../edits.ts";
+import type { Head } from "./heads.ts";
 import type { Tables } from "./tables.ts";
 
 /**
@@ -17,18 +19,35 @@ export function writeBatch(tables: Tables, batch: Batch): BatchOutcome {
   if (fence !== undefined && !tables.leases.holds(fence.lease, fence.token)) {
     return { kind: "fenced" };
   }
-  const missing = missingCommits(tables, byBlock);
+  const heads = headsOf(tables, byBlock);
+  const missing = missingCommits(tables, byBlock, heads);
   if (missing.length > 0) return { kind: "moved", missing };
   const occupant = occupantOf(tables, batch);
   if (occupant !== undefined) return { kind: "occupied", row: occupant };
-  return { kind: "committed", positions: write(tables, batch, byBlock) };
+  return { kind: "committed", positions: write(tables, batch, byBlock, heads) };
 }
 
-function missingCommits({ journal, names }: Tables, byBlock: CommitsByBlock): StoredCommit[] {
+/** How far each block of a batch has come; nothing for a new one. */
+type BatchHeads = ReadonlyMap<string, Head>;
+
+function headsOf({ journal, names }: Tables, byBlock: CommitsByBlock): BatchHeads {
+  const heads = new Map<string, Head>();
+  for (const block of byBlock.keys()) {
+    const id = names.id(block);
+    const head = id === undefined ? undefined : journal.headOf(block, id);
+    if (head !== undefined) heads.set(block, head);
+  }
+  return heads;
+}
+
+function missingCommits(
+  { journal }: Tables,
+  byBlock: CommitsByBlock,
+  heads: BatchHeads,
+): StoredCommit[] {
   const missing: StoredCommit[] = [];
   for (const [block, [first]] of byBlock) {
-    const id = names.id(block);
-    const version = id === undefined ? 0 : journal.versionOf(block, id);
+    const version = heads.get(block)?.version ?? 0;
     const expected = first!.expectedVersion;
     if (expected > version) throw aheadOfStore(block, expected, version);
     if (expected < version) missing.push(...journal.commitsOf(block, expected));
@@ -45,23 +64,30 @@ function occupantOf({ rows }: Tables, batch: Batch): BlockRow | undefined {
   return undefined;
 }
 
-function write(tables: Tables, batch: Batch, byBlock: CommitsByBlock): number[] {
-  const { journal, names, rows, sequences, calls } = tables;
+function write(tables: Tables, batch: Batch, byBlock: CommitsByBlock, heads: BatchHeads): number[] {
+  const { journal, names, rows, edits, sequences, calls } = tables;
   const head = journal.head();
+  const changedEdits = editsAfter(batch.commits, head + 1, (edit) => edits.get(edit));
   const lastPositions = new Map<string, number>();
   const positions = batch.commits.map((commit, index) => {
     const position = head + 1 + index;
-    journal.rows.insert(commit, names.intern(commit.block), position);
-    lastPositions.set(commit.block, position);
+    const { block } = commit;
+    const previous = lastPositions.get(block) ?? heads.get(block)?.position ?? 0;
+    journal.rows.insert(commit, names.intern(block), position, previous);
+    lastPositions.set(block, position);
     return position;
   });
   const withRows = new Set(batch.rows.map((row) => row.block));
   const newBlocks: string[] = [];
+  const created = new Map<string, number>();
   for (const [block, commits] of byBlock) {
     const id = names.intern(block);
-    const before = journal.heads.get(id);
+    const before = heads.get(block);
     if (before === undefined) newBlocks.push(block);
-    if (before?.hasRow === true && withRows.has(block)) rows.delete(block);
+    if (before?.hasRow === true && withRows.has(block)) {
+      created.set(block, rows.get(block)!.created);
+      rows.delete(block);
+    }
     journal.heads.put(id, block, {
       version: commits.at(-1)!.expectedVersion + 1,
       position: lastPositions.get(block)!,
@@ -73,8 +99,10 @@ function write(tables: Tables, batch: Batch, byBlock: CommitsByBlock): number[] 
   for (const row of batch.rows) {
     const version = byBlock.get(row.block)!.at(-1)!.expectedVersion + 1;
     const position = lastPositions.get(row.block)!;
-    rows.insert({ ...row, version, position }, names.intern(row.block));
+    const since = created.get(row.block) ?? position;
+    rows.insert({ ...row, version, position, created: since }, names.intern(row.block));
   }
+  edits.put(changedEdits, head);
   for (const call of batch.calls) calls.insert(call);
   return positions;
 }

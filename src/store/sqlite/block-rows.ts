@@ -81,7 +81,9 @@ export class BlockRows {
 
   insert(row: BlockRow, blockId: number): void {
     this.#connection.run(
-      "INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      `INSERT INTO rows
+         (name, block, context, parent, place, kind, role, status, attributes, version, position, created, hash)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       row.block,
       blockId,
       this.#names.intern(row.context),
@@ -93,6 +95,7 @@ export class BlockRows {
       row.attributes,
       row.version,
       row.position,
+      row.created,
       rowHash("rows", columnsOf(row, blockId)),
     );
   }
@@ -112,6 +115,7 @@ export class BlockRows {
       attributes: row["attributes"] as string,
       version: row["version"] as number,
       position: row["position"] as number,
+      created: row["created"] as number,
     };
     // A damaged row may bear a wrong name or a wrong number: the one that is known says whose it is.
     const block = this.#names.id(name) === undefined ? this.#names.describe(blockId) : name;
@@ -121,7 +125,8 @@ export class BlockRows {
 }
 
 function columnsOf(row: BlockRow, blockId: number): Scalar[] {
-  const { block, context, parent, order, kind, role, status, attributes, version, position } = row;
+  const { block, context, parent, order, kind, role, status, attributes } = row;
+  const { version, position, created } = row;
   return [
     blockId,
     block,
@@ -134,5 +139,6 @@ function columnsOf(row: BlockRow, blockId: number): Scalar[] {
     attributes,
     version,
     position,
+    created,
   ];
 }

@@ -1,10 +1,17 @@
 import type { NewCommit, StoredCommit } from "../../kernel/ports.ts";
 import type { Connection } from "./connection.ts";
+import type { Head } from "./heads.ts";
 import type { Names } from "./names.ts";
 import { plain } from "./bytes.ts";
 import { checkRow, damagedRow, rowHash, type Scalar } from "./row-hash.ts";
 
-/** Commits that were not compacted yet, one row each. */
+type Row = { readonly [column: string]: unknown };
+
+/**
+ * Commits that were not compacted yet, one row each. Each names the position of the one before it of its
+ * block, and every sixteenth of a block is in an index: with all of them there, each group of commits would
+ * write one more page per block.
+ */
 export class CommitRows {
   readonly #connection: Connection;
   readonly #names: Names;
@@ -26,26 +33,34 @@ export class CommitRows {
     return this.#connection.all(sql, after, end).map((row) => this.#read(row));
   }
 
-  ofBlock(block: number, afterVersion: number, upToVersion: number, limit = -1): StoredCommit[] {
-    const sql =
-      "SELECT * FROM commits WHERE block = ? AND version > ? AND version <= ? ORDER BY version LIMIT ?";
-    return this.#connection
-      .all(sql, block, afterVersion, upToVersion, limit)
-      .map((row) => this.#read(row));
+  /** In order, as far back as they follow one another from the block's head: what is missing ends them. */
+  ofBlock(block: number, head: Head, afterVersion: number, upToVersion: number): StoredCommit[] {
+    const commits: StoredCommit[] = [];
+    let { version, position } = this.#startOf(block, head, upToVersion);
+    while (version > afterVersion) {
+      const row = this.#connection.get("SELECT * FROM commits WHERE position = ?", position);
+      if (row === undefined || row["block"] !== block || row["version"] !== version) break;
+      if (version <= upToVersion) commits.push(this.#read(row));
+      version -= 1;
+      position = row["previous"] as number;
+    }
+    return commits.reverse();
   }
 
+  /** Whether there are any: without segments the first is a row, and in the index. */
   has(block: number): boolean {
-    return (
-      this.#connection.get("SELECT 1 FROM commits WHERE block = ? LIMIT 1", block) !== undefined
-    );
+    const sql = "SELECT 1 FROM commits WHERE block = ? AND version % 16 = 1 LIMIT 1";
+    return this.#connection.get(sql, block) !== undefined;
   }
 
-  insert(commit: NewCommit, blockId: number, position: number): void {
+  insert(commit: NewCommit, blockId: number, position: number, previous: number): void {
     const { edit, actor, time, call, message, model, turn, body } = commit;
     const version = commit.expectedVersion + 1;
-    const hash = rowHash("commits", columnsOf({ ...commit, position, version }), body);
+    const hash = rowHash("commits", columnsOf({ ...commit, position, version }, previous), body);
     this.#connection.run(
-      "INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      `INSERT INTO commits
+         (position, block, version, actor, time, edit, call, message, model, turn, body, hash, previous)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       position,
       blockId,
       version,
@@ -58,15 +73,35 @@ export class CommitRows {
       turn ?? null,
       body,
       hash,
+      previous,
     );
   }
 
-  delete(block: number, firstVersion: number, lastVersion: number): void {
-    const sql = "DELETE FROM commits WHERE block = ? AND version BETWEEN ? AND ?";
-    this.#connection.run(sql, block, firstVersion, lastVersion);
+  /** Body and message; everything else stays. */
+  rewrite(commit: StoredCommit): void {
+    const { position, message, body } = commit;
+    const found = this.#connection.get("SELECT previous FROM commits WHERE position = ?", position);
+    const hash = rowHash("commits", columnsOf(commit, found!["previous"] as number), body);
+    const sql = "UPDATE commits SET message = ?, body = ?, hash = ? WHERE position = ?";
+    this.#connection.run(sql, message ?? null, body, hash, position);
   }
 
-  #read(row: { readonly [column: string]: unknown }): StoredCommit {
+  delete(commits: readonly StoredCommit[]): void {
+    for (const { position } of commits) {
+      this.#connection.run("DELETE FROM commits WHERE position = ?", position);
+    }
+  }
+
+  /** At the version or, if that is not the head, at most fifteen behind it. */
+  #startOf(block: number, head: Head, version: number): { version: number; position: number } {
+    if (version >= head.version) return head;
+    const sql =
+      "SELECT version, position FROM commits WHERE block = ? AND version % 16 = 1 AND version >= ? ORDER BY version LIMIT 1";
+    const found = this.#connection.get(sql, block, version);
+    return found === undefined ? head : (found as { version: number; position: number });
+  }
+
+  #read(row: Row): StoredCommit {
     const position = row["position"] as number;
     const blockName = this.#names.describe(row["block"] as number);
     const found = { table: "commits", key: String(position), block: blockName, position };
@@ -85,15 +120,15 @@ export class CommitRows {
       turn: optional(row["turn"]),
       body: plain(body),
     };
-    checkRow(found, row["hash"], columnsOf(commit), body);
+    checkRow(found, row["hash"], columnsOf(commit, row["previous"] as number), body);
     return commit;
   }
 }
 
-function columnsOf(commit: Omit<StoredCommit, "body">): Scalar[] {
+function columnsOf(commit: Omit<StoredCommit, "body">, previous: number): Scalar[] {
   const { position, block, version, actor, time, edit, call, message, model, turn } = commit;
   const texts = [call ?? null, message ?? null, model ?? null, turn ?? null];
-  return [position, block, version, actor, time, edit, ...texts];
+  return [position, block, version, actor, time, edit, ...texts, previous];
 }
 
 function optional(value: unknown): string | undefined {

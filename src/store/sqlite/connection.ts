@@ -1,5 +1,5 @@
 import BetterSqlite, { type Database, type Statement } from "better-sqlite3";
-import { KumikoError } from "../../base/index.ts";
+import { KumikoError } from "../../base/errors.ts";
 import { checkVersion } from "./schema.ts";
 
 // Typed loosely on purpose: what a row holds is proven by its hash, not by a cast.
@@ -9,6 +9,7 @@ type Row = { readonly [column: string]: unknown };
 export class Connection implements Disposable {
   readonly database: Database;
   readonly #statements = new Map<string, Statement<unknown[], Row>>();
+  #dataVersion: unknown;
 
   constructor(database: Database) {
     this.database = database;
@@ -26,6 +27,8 @@ export class Connection implements Disposable {
       // The writer checkpoints by itself, after it has answered.
       database.pragma("wal_autocheckpoint = 0");
       database.pragma("cache_size = -16000");
+      // What a rollback to a savepoint needs: otherwise a file, made anew for each group above 64 KB.
+      database.pragma("temp_store = MEMORY");
       database.pragma("trusted_schema = OFF");
       expectPragma(database, "journal_mode", "wal");
       expectPragma(database, "synchronous", 2);
@@ -58,6 +61,19 @@ export class Connection implements Disposable {
 
   run(sql: string, ...parameters: unknown[]): void {
     this.#statement(sql).run(...parameters);
+  }
+
+  /** How many rows were changed. */
+  change(sql: string, ...parameters: unknown[]): number {
+    return this.#statement(sql).run(...parameters).changes;
+  }
+
+  /** Since this was last asked, in a transaction then and now. */
+  changedByOthers(): boolean {
+    const version = this.get("PRAGMA data_version")!["data_version"];
+    const changed = version !== this.#dataVersion;
+    this.#dataVersion = version;
+    return changed;
   }
 
   /** Everything read inside belongs to one moment. */

@@ -34,6 +34,20 @@ export class Documents {
     return { version, bytes: unpack(data) };
   }
 
+  delete(block: string): void {
+    const id = this.#names.id(block);
+    if (id !== undefined) this.#connection.run(`DELETE FROM ${this.#table} WHERE block = ?`, id);
+  }
+
+  /** Of blocks whose last commit is not behind a position; how many. */
+  dropIdle(upToPosition: number): number {
+    this.#connection.run(
+      `DELETE FROM ${this.#table} WHERE block IN (SELECT block FROM heads WHERE position <= ?)`,
+      upToPosition,
+    );
+    return this.#connection.get("SELECT changes() AS count")?.["count"] as number;
+  }
+
   /** An older one than is there is ignored. */
   put(block: string, version: number, bytes: Uint8Array): void {
     const id = this.#names.intern(block);
@@ -60,5 +74,8 @@ function pack(bytes: Uint8Array): Uint8Array {
 
 function unpack(data: Uint8Array): Uint8Array {
   const content = data.subarray(1);
-  return plain(data[0] === ZSTD ? zstdDecompressSync(content) : content);
+  if (data[0] !== ZSTD) return plain(content);
+  // In one piece as a rule: growing bit by bit takes three times as long.
+  const chunkSize = Math.min(1 << 20, Math.max(1 << 14, content.length * 3));
+  return plain(zstdDecompressSync(content, { chunkSize }));
 }

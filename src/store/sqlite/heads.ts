@@ -1,6 +1,7 @@
 import type { Connection } from "./connection.ts";
 import type { Names } from "./names.ts";
 import { checkRow, rowHash } from "./row-hash.ts";
+import type { Seen } from "./seen.ts";
 
 export interface Head {
   readonly version: number;
@@ -12,13 +13,17 @@ export interface Head {
 export class Heads {
   readonly #connection: Connection;
   readonly #names: Names;
+  readonly #seen: Seen<Head> | undefined;
 
-  constructor(connection: Connection, names: Names) {
+  constructor(connection: Connection, names: Names, seen: Seen<Head> | undefined) {
     this.#connection = connection;
     this.#names = names;
+    this.#seen = seen;
   }
 
   get(block: number): Head | undefined {
+    const known = this.#seen?.get(block);
+    if (known !== undefined) return known;
     const sql = "SELECT version, position, has_row, hash FROM heads WHERE block = ?";
     const row = this.#connection.get(sql, block);
     if (row === undefined) return undefined;
@@ -30,17 +35,17 @@ export class Heads {
     ] as number[];
     const columns = [name, version!, position!, hasRow!];
     checkRow({ table: "heads", key: name, block: name }, row["hash"], columns);
-    return { version: version!, position: position!, hasRow: hasRow === 1 };
+    const head = { version: version!, position: position!, hasRow: hasRow === 1 };
+    this.#seen?.set(block, head);
+    return head;
   }
 
-  put(block: number, name: string, { version, position, hasRow }: Head): void {
-    const columns = [version, position, hasRow ? 1 : 0];
-    const hash = rowHash("heads", [name, ...columns]);
-    this.#connection.run(
-      "INSERT OR REPLACE INTO heads VALUES (?, ?, ?, ?, ?)",
-      block,
-      ...columns,
-      hash,
-    );
+  put(block: number, name: string, head: Head): void {
+    const { version, position } = head;
+    const hasRow = head.hasRow ? 1 : 0;
+    const hash = rowHash("heads", [name, version, position, hasRow]);
+    const sql = "INSERT OR REPLACE INTO heads VALUES (?, ?, ?, ?, ?)";
+    this.#connection.run(sql, block, version, position, hasRow, hash);
+    this.#seen?.set(block, head);
   }
 }

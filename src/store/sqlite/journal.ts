@@ -1,11 +1,12 @@
-import type { KumikoError } from "../../base/index.ts";
+import type { KumikoError } from "../../base/errors.ts";
 import type { StoredCommit } from "../../kernel/ports.ts";
 import { CommitRows } from "./commit-rows.ts";
 import type { Connection } from "./connection.ts";
-import { Heads } from "./heads.ts";
+import { type Head, Heads } from "./heads.ts";
 import type { Names } from "./names.ts";
 import { Places } from "./places.ts";
 import { damagedRow } from "./row-hash.ts";
+import type { Seen } from "./seen.ts";
 import { Segments } from "./segments.ts";
 
 /** All commits, wherever they are kept. What should be there and is not is damage, never a shorter list. */
@@ -17,10 +18,10 @@ export class Journal {
   readonly #connection: Connection;
   readonly #names: Names;
 
-  constructor(connection: Connection, names: Names) {
+  constructor(connection: Connection, names: Names, seen: Seen<Head> | undefined) {
     this.#connection = connection;
     this.#names = names;
-    this.heads = new Heads(connection, names);
+    this.heads = new Heads(connection, names, seen);
     this.rows = new CommitRows(connection, names);
     this.segments = new Segments(connection, names);
     this.places = new Places(connection);
@@ -44,31 +45,34 @@ export class Journal {
     return this.#connection.together(() => {
       const id = this.#names.id(block);
       if (id === undefined) return [];
-      const version = this.versionOf(block, id);
-      if (version <= afterVersion) return [];
+      const head = this.headOf(block, id);
+      const version = head?.version ?? 0;
+      if (head === undefined || version <= afterVersion) return [];
       const commits: StoredCommit[] = [];
       let refused: KumikoError | undefined;
       for (const segment of this.segments.behind(id, afterVersion, (error) => (refused = error))) {
-        commits.push(...segment.commits.filter((commit) => commit.version > afterVersion));
+        for (const commit of segment.commits) {
+          if (commit.version > afterVersion) commits.push(commit);
+        }
       }
-      commits.push(...this.rows.ofBlock(id, afterVersion + commits.length, version));
+      for (const commit of this.rows.ofBlock(id, head, afterVersion + commits.length, version)) {
+        commits.push(commit);
+      }
       const gap = commits.findIndex((commit, index) => commit.version !== afterVersion + 1 + index);
       if (gap >= 0 || commits.length !== version - afterVersion) {
-        const key = `${block} version ${afterVersion + 1 + (gap < 0 ? commits.length : gap)}`;
-        throw refused ?? damagedRow({ table: "commits", key, block }, "it is missing");
+        throw refused ?? missingCommit(block, afterVersion + 1 + (gap < 0 ? commits.length : gap));
       }
       return commits;
     });
   }
 
-  /** 0 for a block without commits. */
-  versionOf(block: string, id: number): number {
+  /** Undefined for a block without commits. */
+  headOf(block: string, id: number): Head | undefined {
     const head = this.heads.get(id);
-    if (head !== undefined) return head.version;
-    if (this.rows.has(id) || this.segments.has(id)) {
+    if (head === undefined && (this.rows.has(id) || this.segments.has(id))) {
       throw damagedRow({ table: "heads", key: block, block }, "it is missing");
     }
-    return 0;
+    return head;
   }
 
   #withCompacted(after: number, end: number, live: readonly StoredCommit[]): StoredCommit[] {
@@ -91,4 +95,9 @@ export class Journal {
     }
     return Array.from({ length: end - after }, (_, index) => byPosition.get(after + 1 + index)!);
   }
+}
+
+export function missingCommit(block: string, version: number): KumikoError {
+  const key = `${block} version ${version}`;
+  return damagedRow({ table: "commits", key, block }, "it is missing");
 }

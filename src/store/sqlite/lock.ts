@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import BetterSqlite, { type Database } from "better-sqlite3";
-import { KumikoError } from "../../base/index.ts";
+import { KumikoError } from "../../base/errors.ts";
 
 /**
  * One process per database. The lock is a small database beside it in which the holder keeps a transaction
@@ -15,7 +15,7 @@ export class FolderLock implements Disposable {
   }
 
   /** Throws `in_use`, naming the holder. With `shared`, again in the same process. */
-  static take(file: string, shared: boolean): FolderLock {
+  static take(file: string, shared: boolean, command?: string): FolderLock {
     const path = `${file}.lock`;
     const key = held.has(path) ? path : real(path);
     const own = held.get(key);
@@ -23,9 +23,10 @@ export class FolderLock implements Disposable {
       own.count += 1;
       return new FolderLock(key);
     }
-    const database = own === undefined ? hold(path) : undefined;
-    if (database === undefined) throw inUse(file, process.pid, startOfThis());
-    held.set(real(path), { database, shared, count: 1 });
+    const holder: Holder = { pid: process.pid, started: startOfThis(), command: command ?? null };
+    if (own !== undefined) throw inUse(file, { ...holder, command: own.command });
+    const database = hold(path, holder);
+    held.set(real(path), { database, shared, count: 1, command: holder.command });
     return new FolderLock(real(path));
   }
 
@@ -40,29 +41,38 @@ export class FolderLock implements Disposable {
 }
 
 /** Closing any other descriptor of the file would drop the lock, so each file is held once per process. */
-const held = new Map<string, { database: Database; shared: boolean; count: number }>();
+const held = new Map<
+  string,
+  { database: Database; shared: boolean; count: number; command: string | null }
+>();
 
-function hold(path: string): Database {
+interface Holder {
+  readonly pid: number;
+  readonly started: number;
+  readonly command: string | null;
+}
+
+function hold(path: string, { pid, started, command }: Holder): Database {
   const database = new BetterSqlite(path, { timeout: 0 });
   try {
     database.exec(
-      "CREATE TABLE IF NOT EXISTS holder (pid INTEGER NOT NULL, started INTEGER NOT NULL)",
+      `BEGIN IMMEDIATE; DROP TABLE IF EXISTS holder;
+       CREATE TABLE holder (pid INTEGER NOT NULL, started INTEGER NOT NULL, command TEXT)`,
     );
-    database.exec("BEGIN IMMEDIATE; DELETE FROM holder");
-    database.prepare("INSERT INTO holder VALUES (?, ?)").run(process.pid, startOfThis());
+    database.prepare("INSERT INTO holder VALUES (?, ?, ?)").run(pid, started, command);
     database.exec("COMMIT; BEGIN IMMEDIATE");
     return database;
   } catch (error) {
     const holder = isBusy(error) ? holderIn(database) : undefined;
     database.close();
     if (!isBusy(error)) throw error;
-    throw inUse(path.replace(/\.lock$/, ""), holder?.pid, holder?.started);
+    throw inUse(path.replace(/\.lock$/, ""), holder);
   }
 }
 
-function holderIn(database: Database): { pid: number; started: number } | undefined {
+function holderIn(database: Database): Holder | undefined {
   try {
-    return database.prepare<[], { pid: number; started: number }>("SELECT * FROM holder").get();
+    return database.prepare<[], Holder>("SELECT * FROM holder").get();
   } catch (error) {
     // The holder is just writing its name.
     if (isBusy(error) || String(error).includes("no such table")) return undefined;
@@ -70,13 +80,15 @@ function holderIn(database: Database): { pid: number; started: number } | undefi
   }
 }
 
-function inUse(file: string, pid?: number, started?: number): KumikoError {
-  const who = pid === undefined ? "another process" : `process ${pid}`;
-  const since = started === undefined ? "" : `, running since ${new Date(started).toISOString()}`;
+function inUse(file: string, holder: Holder | undefined): KumikoError {
+  const { pid = null, started = null, command = null } = holder ?? {};
+  const doing = command === null ? "" : ` (${command})`;
+  const who = pid === null ? "another process" : `process ${pid}${doing}`;
+  const since = started === null ? "" : `, running since ${new Date(started).toISOString()}`;
   return new KumikoError(
     "in_use",
     `${file} is open in ${who}${since}. Use that one, or stop it first.`,
-    { file, pid: pid ?? null, started: started ?? null },
+    { file, pid, started, command },
   );
 }
 

@@ -1,4 +1,4 @@
-import { KumikoError } from "../../base/index.ts";
+import { KumikoError } from "../../base/errors.ts";
 import type { Connection } from "./connection.ts";
 import { damagedRow, rowHash, sameHash } from "./row-hash.ts";
 

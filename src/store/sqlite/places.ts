@@ -1,4 +1,4 @@
-import { ByteReader, ByteWriter } from "../../base/index.ts";
+import { ByteReader, ByteWriter } from "../../base/bytes.ts";
 import type { Connection } from "./connection.ts";
 import { checkRow, rowHash } from "./row-hash.ts";
 

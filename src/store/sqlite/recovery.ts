@@ -1,4 +1,4 @@
-import { KumikoError } from "../../base/index.ts";
+import { KumikoError } from "../../base/errors.ts";
 import { Connection } from "./connection.ts";
 import { migrate } from "./schema.ts";
 import { Tables } from "./tables.ts";
@@ -16,8 +16,8 @@ export function openForReading(file: string): Tables {
 export function openForWriting(file: string): Tables {
   const connection = Connection.writer(file);
   try {
-    migrate(connection.database, Date.now());
-    return new Tables(connection);
+    migrate(connection, Date.now());
+    return new Tables(connection, true);
   } catch (error) {
     connection[Symbol.dispose]();
     throw error;

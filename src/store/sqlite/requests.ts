@@ -1,5 +1,5 @@
-import type { ErrorCode, Facts } from "../../base/index.ts";
-import type { Batch, BatchOutcome, Lease } from "../../kernel/ports.ts";
+import type { ErrorCode, Facts } from "../../base/errors.ts";
+import type { Batch, BatchOutcome, Lease, Rewrite } from "../../kernel/ports.ts";
 
 /** What the main thread asks of the writer's thread. */
 export type WriteRequest =
@@ -16,7 +16,11 @@ export type WriteRequest =
       readonly version: number;
       readonly bytes: Uint8Array;
     }
+  | { readonly do: "drop_snapshots"; readonly upTo: number }
   | { readonly do: "compact"; readonly block: string; readonly upTo: number }
+  | { readonly do: "forget"; readonly which: { before: number } | { containing: string } }
+  | { readonly do: "rewrite"; readonly rewrite: Rewrite }
+  | { readonly do: "vacuum" }
   | {
       readonly do: "put";
       readonly space: string;
@@ -42,6 +46,7 @@ export type WriteAnswer =
   | BatchOutcome
   | { readonly granted: boolean; readonly lease: Lease }
   | Lease
+  | number
   | undefined;
 
 /** Errors cross threads as what they say. */
@@ -61,8 +66,11 @@ export type Result = { readonly number: number } & (
   | { readonly refusal: Refusal }
 );
 
-/** To the writer's thread. */
-export type ToWriter = { readonly requests: readonly Numbered[] } | { readonly close: true };
+/** To the writer's thread: `open` comes first, when the database is ready. */
+export type ToWriter =
+  | { readonly open: string }
+  | { readonly requests: readonly Numbered[] }
+  | { readonly close: true };
 
 /** From it: results, at last `closed`; or `failed` when the database could not be opened. */
 export type FromWriter =

@@ -8,21 +8,42 @@ import { temporaryFolder } from "../../../test/support/temporary-folder.ts";
 import { schemaVersion } from "./schema.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
+function corpusOf(version: number): Uint8Array {
+  const corpus = new URL(`./corpus/version-${version}.db.zst.base64`, import.meta.url);
+  return zstdDecompressSync(Buffer.from(readFileSync(corpus, "utf8"), "base64"));
+}
+
 const versions = Array.from({ length: schemaVersion }, (_, index) => index + 1);
 
 describe("databases of every version", () => {
   it.each(versions)("version %d reads as if it had been written today", async (version) => {
     using folder = temporaryFolder();
     const old = join(folder.path, "old.db");
-    const corpus = new URL(`./corpus/version-${version}.db.zst.base64`, import.meta.url);
-    const packed = Buffer.from(readFileSync(corpus, "utf8"), "base64");
-    writeFileSync(old, zstdDecompressSync(packed));
+    writeFileSync(old, corpusOf(version));
     await using store = await openSqliteStore(old);
     await using today = await openSqliteStore(join(folder.path, "new.db"));
-    await fillSample(today);
+    await fillSample(today, version);
     expect(await readSample(store)).toEqual(await readSample(today));
     expect(await store.verify()).toEqual([]);
     expect((await store.acquire("lease", "other", 1500, 1)).lease.token).toBe(2);
+  });
+
+  it("that are damaged stay so when they are brought up to date", async () => {
+    using folder = temporaryFolder();
+    const file = join(folder.path, "old.db");
+    writeFileSync(file, corpusOf(1));
+    const database = new BetterSqlite(file);
+    database.exec("UPDATE rows SET status = 'done' WHERE name = 'main~ann~1'");
+    database.exec("UPDATE calls SET answer = '[]' WHERE call = 'call-3'");
+    database.close();
+    await using store = await openSqliteStore(file);
+    await expect(store.row("main~ann~1")).rejects.toMatchObject({ code: "damaged" });
+    await expect(store.call("claude", "call-3")).rejects.toMatchObject({ code: "damaged" });
+    expect(await store.verify()).toMatchObject([
+      { table: "rows", key: "main~ann~1" },
+      { table: "calls", key: "claude call-3" },
+    ]);
+    expect(await store.row("@src~file~7")).toMatchObject({ created: 3 });
   });
 
   it("are refused when they come from the future, and left as they are", async () => {

@@ -1,13 +1,15 @@
 import type { Database } from "better-sqlite3";
-import { KumikoError } from "../../base/index.ts";
+import { KumikoError } from "../../base/errors.ts";
+import type { Connection } from "./connection.ts";
+import { migrateTo2 } from "./migrate-to-2.ts";
 
 /**
  * One entry per version, applied in order; an entry that was released never changes. `user_version` counts
  * those applied, and `migrations` says when.
  *
- * Every table that holds content ends with `hash`: see row-hash.ts.
+ * Every table that holds content has a `hash`: see row-hash.ts.
  */
-const migrations: readonly string[] = [
+const migrations: readonly (string | ((connection: Connection) => void))[] = [
   `
   -- Texts that many rows share. Kept twice: one damaged copy must not take every row with it.
   CREATE TABLE names (
@@ -138,6 +140,7 @@ const migrations: readonly string[] = [
     cause TEXT NOT NULL
   );
   `,
+  migrateTo2,
 ];
 
 export const schemaVersion = migrations.length;
@@ -154,7 +157,8 @@ export function checkVersion(database: Database): void {
 }
 
 /** Brings a database up to date, each version in its own transaction. */
-export function migrate(database: Database, now: number): void {
+export function migrate(connection: Connection, now: number): void {
+  const { database } = connection;
   const found = versionOf(database);
   for (let version = found + 1; version <= schemaVersion; version += 1) {
     database
@@ -162,7 +166,9 @@ export function migrate(database: Database, now: number): void {
         database.exec(
           "CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, time INTEGER NOT NULL)",
         );
-        database.exec(migrations[version - 1]!);
+        const migration = migrations[version - 1]!;
+        if (typeof migration === "string") database.exec(migration);
+        else migration(connection);
         database.prepare("INSERT INTO migrations VALUES (?, ?)").run(version, now);
         database.pragma(`user_version = ${version}`);
       })

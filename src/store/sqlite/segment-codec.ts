@@ -1,15 +1,18 @@
 /**
- * Format 1 of a segment: consecutive commits of one block, column by column, then zstd. Numbers are written
- * as differences, texts once each, bodies end to end, so that what repeats from commit to commit all but
- * disappears.
+ * Consecutive commits of one block, column by column, then zstd. Numbers are written as differences, texts
+ * once each, so that what repeats from commit to commit all but disappears. Bodies are as body-codec.ts says.
+ *
+ * The first byte is the format. Format 1 had the number of its text with each commit, and bodies end to end;
+ * it is read and no longer written.
  */
 
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
-import { ByteReader, ByteWriter } from "../../base/index.ts";
+import { ByteReader, ByteWriter } from "../../base/bytes.ts";
 import type { StoredCommit } from "../../kernel/ports.ts";
+import { headLength, readBodies, writeBodies } from "./body-codec.ts";
 import { plain } from "./bytes.ts";
 
-const FORMAT = 1;
+const FORMAT = 2;
 const textColumns = ["actor", "edit", "call", "message", "model", "turn"] as const;
 
 /** About what a commit adds to the raw bytes: its texts repeat, so only numbers and body count. */
@@ -18,6 +21,19 @@ export function rawSize(commit: StoredCommit): number {
 }
 
 export function encodeSegment(commits: readonly StoredCommit[]): Uint8Array {
+  const bodies = commits.map((commit) => commit.body);
+  const head = headLength(bodies);
+  const plainly = encodeWithHeads(commits, bodies, 0);
+  if (head === 0) return plainly;
+  const packed = encodeWithHeads(commits, bodies, head);
+  return packed.length < plainly.length ? packed : plainly;
+}
+
+function encodeWithHeads(
+  commits: readonly StoredCommit[],
+  bodies: readonly Uint8Array[],
+  head: number,
+): Uint8Array {
   const writer = new ByteWriter();
   writer.byte(FORMAT);
   writer.count(commits.length);
@@ -25,41 +41,45 @@ export function encodeSegment(commits: readonly StoredCommit[]): Uint8Array {
   writeDifferences(writer, commits, "position");
   writeDifferences(writer, commits, "time");
   for (const column of textColumns) writeTexts(writer, commits, column);
-  for (const { body } of commits) writer.count(body.length);
-  writer.bytes(Buffer.concat(commits.map((commit) => commit.body)));
+  for (const body of bodies) writer.count(body.length);
+  writeBodies(writer, bodies, head);
   return zstdCompressSync(writer.finish());
 }
 
-/** Only for bytes that matched their hash. */
+/** Only for bytes that matched their hash. The bodies are views of one buffer. */
 export function decodeSegment(block: string, data: Uint8Array): StoredCommit[] {
   const reader = new ByteReader(plain(zstdDecompressSync(data)));
   const format = reader.byte();
-  if (format !== FORMAT) throw new Error(`segment format ${format} is unknown`);
+  if (format !== 1 && format !== FORMAT) throw new Error(`segment format ${format} is unknown`);
   const count = reader.count();
   const firstVersion = reader.count();
   const positions = readDifferences(reader, count);
   const times = readDifferences(reader, count);
-  const texts = textColumns.map(() => readTexts(reader, count));
-  const lengths = Array.from({ length: count }, () => reader.count());
-  const bodies = reader.bytes();
+  const [actors, edits, calls, messages, models, turns] = textColumns.map(() =>
+    readTexts(reader, count, format),
+  );
+  const lengths = reader.counts(count);
+  const bodies = format === 1 ? reader.bytes() : readBodies(reader, lengths);
+  const commits: StoredCommit[] = [];
   let end = 0;
-  return lengths.map((length, index) => {
+  for (let index = 0; index < count; index += 1) {
     const begin = end;
-    end += length;
-    return {
+    end += lengths[index]!;
+    commits.push({
       block,
       version: firstVersion + index,
       position: positions[index]!,
       time: times[index]!,
-      actor: texts[0]![index]!,
-      edit: texts[1]![index]!,
-      call: texts[2]![index],
-      message: texts[3]![index],
-      model: texts[4]![index],
-      turn: texts[5]![index],
-      body: bodies.slice(begin, end),
-    };
-  });
+      actor: actors![index]!,
+      edit: edits![index]!,
+      call: calls![index],
+      message: messages![index],
+      model: models![index],
+      turn: turns![index],
+      body: bodies.subarray(begin, end),
+    });
+  }
+  return commits;
 }
 
 function writeDifferences(
@@ -75,11 +95,17 @@ function writeDifferences(
 }
 
 function readDifferences(reader: ByteReader, count: number): number[] {
+  const numbers = reader.counts(count);
   let last = 0;
-  return Array.from({ length: count }, () => (last += reader.difference()));
+  for (let index = 0; index < count; index += 1) {
+    const number = numbers[index]!;
+    last += number % 2 === 0 ? number / 2 : -(number + 1) / 2;
+    numbers[index] = last;
+  }
+  return numbers;
 }
 
-/** 0 stands for none, n for the n-th text of the column. */
+/** Runs of one text each: how long it is, and 0 for none or n for the n-th text of the column. */
 function writeTexts(
   writer: ByteWriter,
   commits: readonly StoredCommit[],
@@ -92,13 +118,23 @@ function writeTexts(
   writer.count(numbers.size);
   for (const text of numbers.keys()) writer.text(text);
   if (numbers.size === 0) return;
-  for (const { [column]: text } of commits) {
+  for (let begin = 0, end = 0; begin < commits.length; begin = end) {
+    const text = commits[begin]![column];
+    while (end < commits.length && commits[end]![column] === text) end += 1;
+    writer.count(end - begin);
     writer.count(text === undefined ? 0 : numbers.get(text)!);
   }
 }
 
-function readTexts(reader: ByteReader, count: number): (string | undefined)[] {
+function readTexts(reader: ByteReader, count: number, format: number): (string | undefined)[] {
   const texts = Array.from({ length: reader.count() }, () => reader.text());
-  if (texts.length === 0) return Array.from({ length: count }, () => undefined);
-  return Array.from({ length: count }, () => texts[reader.count() - 1]);
+  if (texts.length === 0) return [];
+  if (format === 1) return reader.counts(count).map((number) => texts[number - 1]);
+  const column: (string | undefined)[] = [];
+  while (column.length < count) {
+    const length = reader.count();
+    const text = texts[reader.count() - 1];
+    for (let index = 0; index < length; index += 1) column.push(text);
+  }
+  return column;
 }

@@ -1,4 +1,4 @@
-import { KumikoError } from "../../base/index.ts";
+import { KumikoError } from "../../base/errors.ts";
 import type { StoredCommit } from "../../kernel/ports.ts";
 import type { Connection } from "./connection.ts";
 import type { Names } from "./names.ts";

@@ -11,6 +11,8 @@ const kinds: { readonly [table: string]: string } = {
   heads: "rows",
   names: "rows",
   sequences: "rows",
+  edits: "rows",
+  actors: "rows",
   calls: "calls",
 };
 

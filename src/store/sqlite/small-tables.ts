@@ -16,19 +16,28 @@ export class Calls {
   get(actor: string, call: string): CallRow | undefined {
     const id = this.#names.id(actor);
     if (id === undefined) return undefined;
-    const sql = "SELECT fingerprint, answer, hash FROM calls WHERE actor = ? AND call = ?";
+    const sql = "SELECT fingerprint, answer, time, hash FROM calls WHERE actor = ? AND call = ?";
     const row = this.#connection.get(sql, id, call);
     if (row === undefined) return undefined;
     const [fingerprint, answer] = [row["fingerprint"] as string, row["answer"] as string];
+    const time = row["time"] as number;
     const key = `${actor} ${call}`;
-    checkRow({ table: "calls", key }, row["hash"], [actor, call, fingerprint, answer]);
-    return { actor, call, fingerprint, answer };
+    checkRow({ table: "calls", key }, row["hash"], [actor, call, fingerprint, answer, time]);
+    return { actor, call, fingerprint, answer, time };
   }
 
-  insert({ actor, call, fingerprint, answer }: CallRow): void {
-    const hash = rowHash("calls", [actor, call, fingerprint, answer]);
-    const sql = "INSERT INTO calls VALUES (?, ?, ?, ?, ?)";
-    this.#connection.run(sql, this.#names.intern(actor), call, fingerprint, answer, hash);
+  insert({ actor, call, fingerprint, answer, time }: CallRow): void {
+    const hash = rowHash("calls", [actor, call, fingerprint, answer, time]);
+    const sql =
+      "INSERT INTO calls (actor, call, fingerprint, answer, time, hash) VALUES (?, ?, ?, ?, ?, ?)";
+    this.#connection.run(sql, this.#names.intern(actor), call, fingerprint, answer, time, hash);
+  }
+
+  /** Says how many. Damaged ones go too: nothing that is forgotten is needed whole. */
+  forget(which: { before: number } | { containing: string }): number {
+    return "before" in which
+      ? this.#connection.change("DELETE FROM calls WHERE time < ?", which.before)
+      : this.#connection.change("DELETE FROM calls WHERE instr(answer, ?) > 0", which.containing);
   }
 }
 

@@ -1,5 +1,5 @@
 import BetterSqlite from "better-sqlite3";
-import { KumikoError } from "../../base/index.ts";
+import { KumikoError } from "../../base/errors.ts";
 import type {
   Batch,
   BatchOutcome,
@@ -7,8 +7,10 @@ import type {
   CallRow,
   ChildrenQuery,
   Damage,
+  EditRow,
   Keyframe,
   Lease,
+  Rewrite,
   SnapshotRow,
   Store,
   StoredCommit,
@@ -20,29 +22,35 @@ import { FolderLock } from "./lock.ts";
 import { openForReading } from "./recovery.ts";
 import type { WriteRequest } from "./requests.ts";
 import { damagedRow } from "./row-hash.ts";
+import { SqliteSearch } from "./search/sqlite-search.ts";
 import type { Tables } from "./tables.ts";
-import { WriterThread } from "./writer-thread.ts";
+import { takeWriter, type WriterThread } from "./writer-thread.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export interface SqliteStoreOptions {
   /** Allow this process to open it more than once. Each store is then a writer of its own. */
   readonly shared?: boolean;
+  /** What this process is doing, for whoever finds the database in use: no arguments, they may be secret. */
+  readonly command?: string;
+  /** Told of what was lost and made good again; by default a warning of the process. */
+  readonly warn?: (sentence: string) => void;
 }
 
 /** Opens a database, making it if it is not there; its folder must be. The caller disposes of the store. */
 export async function openSqliteStore(
   file: string,
-  { shared = false }: SqliteStoreOptions = {},
+  { shared = false, command, warn = processWarning }: SqliteStoreOptions = {},
 ): Promise<Store> {
   await using opening = new AsyncDisposableStack();
-  opening.use(sqliteErrors(file, () => FolderLock.take(file, shared)));
-  const tables = sqliteErrors(file, () => openForReading(file));
-  // The thread starts while the first reads are answered. Disposed of after the reader, it is the last to
-  // close the database and so moves the WAL into it.
-  const writer = opening.use(new WriterThread(file));
-  opening.use(tables);
-  return new SqliteStore(file, writer, tables, opening.move());
+  opening.use(sqliteErrors(file, () => FolderLock.take(file, shared, command)));
+  // The thread starts while the database is made ready and the first reads are answered. Disposed of after
+  // the reader, it is the last to close the database and so moves the WAL into it.
+  const writer = opening.use(takeWriter());
+  const tables = opening.use(sqliteErrors(file, () => openForReading(file)));
+  writer.open(file);
+  const search = opening.use(new SqliteSearch({ file, warn }));
+  return new SqliteStore(file, { writer, tables, search }, opening.move());
 }
 
 /**
@@ -50,15 +58,21 @@ export async function openSqliteStore(
  * connection.
  */
 class SqliteStore implements Store {
+  readonly search: SqliteSearch;
   readonly #file: string;
   readonly #writer: WriterThread;
   readonly #tables: Tables;
   readonly #owned: AsyncDisposableStack;
 
-  constructor(file: string, writer: WriterThread, tables: Tables, owned: AsyncDisposableStack) {
+  constructor(
+    file: string,
+    parts: { writer: WriterThread; tables: Tables; search: SqliteSearch },
+    owned: AsyncDisposableStack,
+  ) {
     this.#file = file;
-    this.#writer = writer;
-    this.#tables = tables;
+    this.#writer = parts.writer;
+    this.#tables = parts.tables;
+    this.search = parts.search;
     this.#owned = owned;
   }
 
@@ -103,6 +117,23 @@ class SqliteStore implements Store {
     return this.#read("calls", undefined, ({ calls }) => calls.get(actor, call));
   }
 
+  async forgetCalls(which: { before: number } | { containing: string }): Promise<number> {
+    if ("containing" in which) checkTexts(which);
+    return this.#write({ do: "forget", which });
+  }
+
+  async edit(edit: string): Promise<EditRow | undefined> {
+    return this.#read("edits", undefined, ({ edits }) => edits.get(edit));
+  }
+
+  async newestEdit(actor: string): Promise<EditRow | undefined> {
+    return this.#read("edits", undefined, ({ edits }) => edits.newest(actor));
+  }
+
+  async newestUndone(actor: string): Promise<EditRow | undefined> {
+    return this.#read("edits", undefined, ({ edits }) => edits.newestUndone(actor));
+  }
+
   async keyframe(block: string): Promise<Keyframe | undefined> {
     const found = this.#read("keyframes", block, ({ keyframes }) => keyframes.get(block));
     return found && { version: found.version, text: decoder.decode(found.bytes) };
@@ -111,6 +142,7 @@ class SqliteStore implements Store {
   async putKeyframe(block: string, { version, text }: Keyframe): Promise<void> {
     checkTexts({ block, text });
     await this.#write({ do: "keyframe", block, version, text });
+    this.search.noted(block, text.length);
   }
 
   async snapshot(block: string): Promise<SnapshotRow | undefined> {
@@ -122,8 +154,23 @@ class SqliteStore implements Store {
     await this.#write({ do: "snapshot", block, version, bytes: alone(bytes) });
   }
 
+  dropSnapshots(upToPosition: number): Promise<number> {
+    return this.#write({ do: "drop_snapshots", upTo: upToPosition });
+  }
+
   async compact(block: string, upToVersion: number): Promise<void> {
     await this.#write({ do: "compact", block, upTo: upToVersion });
+  }
+
+  async rewrite(rewrite: Rewrite): Promise<void> {
+    const commits = rewrite.commits.map((commit) => ({ ...commit, body: alone(commit.body) }));
+    await this.search.without(() =>
+      this.#write({ do: "rewrite", rewrite: { ...rewrite, commits } }),
+    );
+  }
+
+  async vacuum(): Promise<void> {
+    await this.#write({ do: "vacuum" });
   }
 
   async get(space: string, key: string): Promise<string | undefined> {
@@ -163,7 +210,8 @@ class SqliteStore implements Store {
 
   async size(): Promise<{ [kind: string]: number }> {
     this.#open();
-    return (await inspect(this.#file, "size")) as { [kind: string]: number };
+    const sizes = (await inspect(this.#file, "size")) as { [kind: string]: number };
+    return { ...sizes, search: this.search.size() };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -210,4 +258,8 @@ function sqliteErrors<Result>(file: string, open: () => Result): Result {
       { cause: error },
     );
   }
+}
+
+function processWarning(sentence: string): void {
+  process.emitWarning(sentence, "KumikoWarning");
 }

@@ -1,6 +1,6 @@
-import { KumikoError } from "../../base/index.ts";
+import { KumikoError } from "../../base/errors.ts";
 import type { Damage } from "../../kernel/ports.ts";
-import { rowHash, sameHash } from "./row-hash.ts";
+import { damagedRow, rowHash, sameHash } from "./row-hash.ts";
 import type { Tables } from "./tables.ts";
 
 const PAGE = 1000;
@@ -11,6 +11,7 @@ export function verifyTables(tables: Tables): Damage[] {
   verifyNames(tables, report);
   verifyJournal(tables, report);
   verifyBlocks(tables, report);
+  verifyEdits(tables, report);
   verifySmall(tables, report);
   verifyPages(tables, report);
   return report.damages;
@@ -120,6 +121,31 @@ function verifyBlocks(tables: Tables, report: Report): void {
       report.probe(table, name, name, () => documents.get(name));
     }
   }
+}
+
+function verifyEdits({ connection, names, actors, edits }: Tables, report: Report): void {
+  for (const { first, edit } of connection.all("SELECT first, edit FROM edits")) {
+    report.probe("edits", String(edit), undefined, () => edits.at(first as number));
+    report.probe("edits", String(edit), undefined, () => edits.get(edit as string));
+  }
+  for (const { actor } of connection.all("SELECT actor FROM actors")) {
+    const name = names.describe(actor as number);
+    report.probe("actors", name, undefined, () => actors.newest(actor as number));
+  }
+  // At one moment: a chain is taken apart and put together again while it is written to.
+  connection.together(() => {
+    for (const { actor, count } of connection.all(
+      "SELECT actor, count(*) AS count FROM edits GROUP BY actor",
+    )) {
+      const name = names.describe(actor as number);
+      report.probe("actors", name, undefined, () => {
+        const reached = [...edits.ofActor(name)].length;
+        if (reached === count) return reached;
+        const why = `of ${count} Edits it leads to ${reached}`;
+        throw damagedRow({ table: "actors", key: name }, why);
+      });
+    }
+  });
 }
 
 function verifySmall(tables: Tables, report: Report): void {

@@ -1,6 +1,6 @@
 /** The writer's thread: fsync waits here and nowhere else. */
 
-import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { parentPort, receiveMessageOnPort } from "node:worker_threads";
 import type { FromWriter, Numbered, ToWriter } from "./requests.ts";
 import { refusalOf, Writer } from "./writer.ts";
 
@@ -14,11 +14,16 @@ let scheduled = false;
 
 const send = (message: FromWriter) => port.postMessage(message);
 
-try {
-  serve(new Writer((workerData as { file: string }).file));
-} catch (error) {
-  send({ failed: refusalOf(error) });
-}
+port.once("message", (message: ToWriter) => {
+  if (!("open" in message)) throw new Error("the first message opens the database");
+  try {
+    const writer = new Writer(message.open);
+    if (writer.owesVacuum()) writer.vacuum([]);
+    serve(writer);
+  } catch (error) {
+    send({ failed: refusalOf(error) });
+  }
+});
 
 function serve(writer: Writer): void {
   port.on("message", (message: ToWriter) => {
@@ -29,7 +34,7 @@ function serve(writer: Writer): void {
 
 function take(message: ToWriter): void {
   if ("close" in message) closing = true;
-  else waiting.push(...message.requests);
+  else if ("requests" in message) waiting.push(...message.requests);
 }
 
 function work(writer: Writer): void {
@@ -40,9 +45,10 @@ function work(writer: Writer): void {
     take(received.message as ToWriter);
   }
   if (waiting.length > 0) {
-    const { results, again } = writer.perform(waiting.splice(0, GROUP));
+    const { results, again, vacuums } = writer.perform(waiting.splice(0, GROUP));
     if (results.length > 0) send({ results });
     waiting.push(...again);
+    if (vacuums.length > 0) send({ results: writer.vacuum(vacuums).results });
     writer.checkpoint();
   }
   if (waiting.length > 0) {

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { KumikoError } from "../../base/index.ts";
+import { KumikoError } from "../../base/errors.ts";
 import { closedStore } from "../contract.ts";
 import type { FromWriter, Refusal, ToWriter, WriteAnswer, WriteRequest } from "./requests.ts";
 
@@ -17,16 +17,21 @@ export class WriterThread implements AsyncDisposable {
   #count = 0;
   #ended: KumikoError | undefined;
 
-  constructor(file: string) {
+  /** The thread starts, which takes longest; it touches no file before `open`. */
+  constructor() {
     // Beside this file, compiled or not.
     const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
     const script = new URL(`./worker.${extension}`, import.meta.url);
     // Options such as a test runner's loaders are not for this thread.
-    this.#worker = new Worker(script, { workerData: { file }, execArgv: [], name: "kumiko-store" });
+    this.#worker = new Worker(script, { execArgv: [], name: "kumiko-store" });
     this.#worker.on("message", (message: FromWriter) => this.#receive(message));
     this.#worker.on("error", (error: unknown) => this.#lost(error));
     this.#worker.on("exit", (code) => this.#lost(new Error(`it ended with ${code}`)));
     this.#worker.unref();
+  }
+
+  open(file: string): void {
+    this.#send({ open: file });
   }
 
   /** Resolves after fsync. What is asked for in one turn of the event loop travels together. */
@@ -94,6 +99,19 @@ export class WriterThread implements AsyncDisposable {
     this.#waiting.clear();
     this.#closed.resolve();
   }
+}
+
+let prepared: WriterThread | undefined;
+
+/** Starts a thread that the next store to open will use: it is ready sooner when its start overlaps something else. */
+export function prepareWriter(): void {
+  prepared ??= new WriterThread();
+}
+
+export function takeWriter(): WriterThread {
+  const taken = prepared ?? new WriterThread();
+  prepared = undefined;
+  return taken;
 }
 
 function errorOf({ code, sentence, facts }: Refusal): KumikoError {

@@ -1,11 +1,13 @@
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
-import { KumikoError } from "../../base/index.ts";
+import { KumikoError } from "../../base/errors.ts";
 import { writeBatch } from "./batch.ts";
 import { compactStep } from "./compaction.ts";
 import { openForWriting, reopen } from "./recovery.ts";
 import type { Numbered, Refusal, Result, WriteAnswer, WriteRequest } from "./requests.ts";
+import { rewriteBlock } from "./rewrite.ts";
 import type { Tables } from "./tables.ts";
+import { scrubsPending, vacuum } from "./vacuum.ts";
 
 /** About how many groups fill 4 MB of WAL. */
 const GROUPS_PER_CHECKPOINT = 200;
@@ -18,6 +20,8 @@ export interface Performed {
   readonly results: Result[];
   /** Compactions that go on in a later group, so that no commit waits for all of one. */
   readonly again: Numbered[];
+  /** Those that are answered only after a vacuum, which no other answer waits for. */
+  readonly vacuums: Numbered[];
 }
 
 /**
@@ -51,6 +55,26 @@ export class Writer {
     }
   }
 
+  /** Not in a transaction, so not in a group. Answers all that wait for one. */
+  vacuum(waiting: readonly Numbered[]): Performed {
+    try {
+      this.#tables ??= reopen(this.#file, this.#acknowledged, this.#cause);
+      vacuum(this.#tables.connection);
+    } catch (error) {
+      return refuseAll(waiting, this.#notVacuumed(error));
+    }
+    return {
+      results: waiting.map(({ number }) => ({ number, answer: undefined })),
+      again: [],
+      vacuums: [],
+    };
+  }
+
+  /** An earlier process died, or had no room, between a rewrite and its vacuum. */
+  owesVacuum(): boolean {
+    return this.#tables !== undefined && scrubsPending(this.#tables.connection);
+  }
+
   /** After the answers are out: moves the WAL into the database now and then. */
   checkpoint(): void {
     this.#groups += 1;
@@ -73,27 +97,33 @@ export class Writer {
     const { connection } = tables;
     const results: Result[] = [];
     const again: Numbered[] = [];
+    const vacuums: Numbered[] = [];
     connection.run("BEGIN IMMEDIATE");
+    if (connection.changedByOthers()) tables.forget();
+    // A savepoint copies each page that is changed after it. One request alone is rolled back whole.
+    const apart = group.length > 1;
     for (const numbered of group) {
       const { number, request } = numbered;
-      connection.run("SAVEPOINT request");
+      if (apart) connection.run("SAVEPOINT request");
       try {
         const answer = answerTo(tables, request);
-        if (answer === unfinished) again.push(numbered);
+        if (request.do === "rewrite" || request.do === "vacuum") vacuums.push(numbered);
+        else if (answer === unfinished) again.push(numbered);
         else results.push({ number, answer });
       } catch (error) {
         // Anything but a refusal of ours is SQLite failing under everyone in the group.
         if (!(error instanceof KumikoError)) throw error;
-        connection.run("ROLLBACK TO request");
-        tables.names.forget();
+        connection.run(apart ? "ROLLBACK TO request" : "ROLLBACK");
+        tables.forget();
         results.push({ number, refusal: refusalOf(error) });
+        if (!apart) return { results, again, vacuums };
       }
-      connection.run("RELEASE request");
+      if (apart) connection.run("RELEASE request");
     }
     const head = tables.journal.head();
     connection.run("COMMIT");
     this.#acknowledged = head;
-    return { results, again };
+    return { results, again, vacuums };
   }
 
   #recover(error: unknown): KumikoError {
@@ -107,6 +137,17 @@ export class Writer {
       "journal_unwritable",
       `The journal could not be written (${this.#cause}) and nothing of this was kept. It was opened anew and works: try again.`,
       { cause: this.#cause, outcome: "not_written", resumed: true },
+      { cause: error },
+    );
+  }
+
+  #notVacuumed(error: unknown): KumikoError {
+    if (!(error instanceof KumikoError)) this.#abandon(error);
+    const cause = sentenceOf(error);
+    return new KumikoError(
+      "journal_unwritable",
+      `The database could not be written anew without its free space (${cause}). What was rewritten stands, but its old bytes may still be in the file: make room and ask again; otherwise it is done at the next opening.`,
+      { cause, outcome: "unknown", resumed: true },
       { cause: error },
     );
   }
@@ -151,8 +192,17 @@ function answerTo(tables: Tables, request: WriteRequest): WriteAnswer | typeof u
     case "snapshot":
       tables.snapshots.put(request.block, request.version, request.bytes);
       return undefined;
+    case "drop_snapshots":
+      return tables.snapshots.dropIdle(request.upTo);
     case "compact":
       return compactStep(tables, request.block, request.upTo) ? unfinished : undefined;
+    case "forget":
+      return tables.calls.forget(request.which);
+    case "rewrite":
+      rewriteBlock(tables, request.rewrite);
+      return undefined;
+    case "vacuum":
+      return undefined;
     case "put":
       tables.settings.put(request.space, request.key, request.value);
       return undefined;
@@ -170,7 +220,7 @@ function answerTo(tables: Tables, request: WriteRequest): WriteAnswer | typeof u
 
 function refuseAll(group: readonly Numbered[], error: KumikoError): Performed {
   const refusal = refusalOf(error);
-  return { results: group.map(({ number }) => ({ number, refusal })), again: [] };
+  return { results: group.map(({ number }) => ({ number, refusal })), again: [], vacuums: [] };
 }
 
 export function refusalOf(error: unknown): Refusal {

@@ -1,0 +1,103 @@
+/** Something that works on its own and can be ended at any moment, whatever it does. */
+export interface PooledThread {
+  /** True once it was ended or has died: it takes no more work. */
+  readonly ended: boolean;
+  end(): Promise<void>;
+}
+
+export interface ThreadPoolOptions<Thread> {
+  start(): Thread;
+  /** How many work at the same time. */
+  readonly threads: number;
+  /** How many of them work for one caller, so that nobody's work waits for one caller's alone. */
+  readonly perCaller: number;
+}
+
+interface Waiting {
+  readonly caller: string;
+  readonly begin: () => void;
+}
+
+/**
+ * Threads for work that may have to be ended by force. One stays when there is nothing to do; whoever waits
+ * begins in the order of coming, except that nobody waits for a caller who has more than their share.
+ */
+export class ThreadPool<Thread extends PooledThread> implements AsyncDisposable {
+  readonly #options: ThreadPoolOptions<Thread>;
+  readonly #working = new Map<string, number>();
+  readonly #busy = new Set<Promise<unknown>>();
+  #idle: Thread[] = [];
+  #waiting: Waiting[] = [];
+  #generation = 0;
+  #total = 0;
+
+  constructor(options: ThreadPoolOptions<Thread>) {
+    this.#options = options;
+  }
+
+  async run<Result>(caller: string, work: (thread: Thread) => Promise<Result>): Promise<Result> {
+    if (this.#mayBegin(caller)) {
+      this.#count(caller, 1);
+    } else {
+      const turn = Promise.withResolvers<void>();
+      this.#waiting.push({ caller, begin: turn.resolve });
+      await turn.promise;
+    }
+    const done = this.#work(work);
+    const settled = done.catch(() => undefined);
+    this.#busy.add(settled);
+    try {
+      return await done;
+    } finally {
+      this.#busy.delete(settled);
+      this.#count(caller, -1);
+      this.#beginNext();
+    }
+  }
+
+  /** Ends every thread, the busy ones when they have finished; later work begins on new ones. */
+  async retire(): Promise<void> {
+    this.#generation += 1;
+    const idle = this.#idle;
+    this.#idle = [];
+    await Promise.all([...idle.map((thread) => thread.end()), ...this.#busy]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.retire();
+  }
+
+  async #work<Result>(work: (thread: Thread) => Promise<Result>): Promise<Result> {
+    const generation = this.#generation;
+    const thread = this.#idle.pop() ?? this.#options.start();
+    try {
+      return await work(thread);
+    } finally {
+      if (!thread.ended) {
+        if (this.#idle.length > 0 || generation !== this.#generation) await thread.end();
+        else this.#idle.push(thread);
+      }
+    }
+  }
+
+  #mayBegin(caller: string): boolean {
+    const { threads, perCaller } = this.#options;
+    return this.#total < threads && (this.#working.get(caller) ?? 0) < perCaller;
+  }
+
+  #beginNext(): void {
+    const next = this.#waiting.find(({ caller }) => this.#mayBegin(caller));
+    if (next === undefined) return;
+    this.#waiting = this.#waiting.filter((each) => each !== next);
+    // Its place is taken before it begins, so that nobody who comes now gets it.
+    this.#count(next.caller, 1);
+    next.begin();
+  }
+
+  #count(caller: string, change: number): void {
+    this.#total += change;
+    const count = (this.#working.get(caller) ?? 0) + change;
+    if (count === 0) this.#working.delete(caller);
+    else this.#working.set(caller, count);
+  }
+}

@@ -1,0 +1,103 @@
+import { z } from "zod";
+
+const member = { context: z.string(), nick: z.string(), instance: z.string() };
+
+/** Conversations and who is in them. */
+const contextNotice = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("created"), context: z.string(), by: z.string() }),
+  z.strictObject({ kind: z.literal("joined"), ...member }),
+  z.strictObject({ kind: z.literal("left"), ...member }),
+]);
+
+/** What can be read, and what can not any more. */
+const resourceNotice = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("changed"), resource: z.string() }),
+  z.strictObject({
+    kind: z.literal("damaged"),
+    block: z.string(),
+    effect: z
+      .enum(["quarantined", "slower"])
+      .describe("it cannot be used any more, or only what made reading it faster is gone"),
+    why: z.string(),
+  }),
+]);
+
+const configNotice = z.strictObject({
+  key: z.string(),
+  value: z.json().describe("null: it was removed"),
+  by: z.string(),
+});
+
+/** How far something is that takes a while. The last notice of a task is not `running`. */
+const progressNotice = z.strictObject({
+  task: z.string().describe("the same in all notices of one task"),
+  what: z.string().describe("for people"),
+  state: z.enum(["running", "done", "failed"]),
+  done: z.number().min(0),
+  total: z.number().min(0).optional(),
+});
+
+/** A question to a person, and its answer. */
+const elicitationNotice = z.discriminatedUnion("kind", [
+  z.strictObject({
+    kind: z.literal("asked"),
+    elicitation: z.string(),
+    by: z.string(),
+    question: z.string(),
+    schema: z.json().describe("JSON Schema of the answer"),
+  }),
+  z.strictObject({
+    kind: z.literal("answered"),
+    elicitation: z.string(),
+    by: z.string(),
+    outcome: z.enum(["accepted", "declined", "cancelled"]),
+  }),
+]);
+
+/** An *ask* of the rules, and its answer. */
+const approvalNotice = z.discriminatedUnion("kind", [
+  z.strictObject({
+    kind: z.literal("asked"),
+    approval: z.string(),
+    actor: z.string(),
+    operation: z.string(),
+    target: z.string(),
+    reason: z.string(),
+  }),
+  z.strictObject({
+    kind: z.literal("answered"),
+    approval: z.string(),
+    by: z.string(),
+    decision: z.enum(["allow", "deny"]),
+  }),
+]);
+
+const notices = {
+  context: contextNotice,
+  resource: resourceNotice,
+  config: configNotice,
+  progress: progressNotice,
+  elicitation: elicitationNotice,
+  approval: approvalNotice,
+};
+
+export type LiveTopic = keyof typeof notices;
+export const liveTopics = Object.keys(notices) as readonly LiveTopic[];
+export type Notice<Topic extends LiveTopic> = z.infer<(typeof notices)[Topic]>;
+
+/** What happens now and is kept nowhere: numbered per topic from 1, anew with every start of the kernel. */
+export function liveEvent<Topic extends LiveTopic>(topic: Topic) {
+  return z.strictObject({
+    topic: z.literal(topic),
+    sequence: z.int().min(1),
+    time: z.int(),
+    notice: notices[topic],
+  });
+}
+
+export interface LiveEvent<Topic extends LiveTopic> {
+  readonly topic: Topic;
+  readonly sequence: number;
+  readonly time: number;
+  readonly notice: Notice<Topic>;
+}

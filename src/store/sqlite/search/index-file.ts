@@ -1,0 +1,169 @@
+import BetterSqlite, { type Database } from "better-sqlite3";
+import { existsSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { LONGEST_LITERAL } from "../../../base/search/index.ts";
+import type { Journal } from "../journal.ts";
+import { rowHash } from "../row-hash.ts";
+
+/** Counts what was ever changed in the layout or in the way texts are cut: another number is built anew. */
+const FORMAT = 1;
+/** A text is indexed in parts, so that a long one is not found for words that only meet in different parts. */
+const PART_UNITS = 8192;
+const FILES = ["", "-wal", "-shm"];
+
+/** Next to the journal; made of it, so that it may be deleted at any time. */
+export function indexFileOf(stateFile: string): string {
+  return join(dirname(stateFile), "search.db");
+}
+
+export function indexExists(stateFile: string): boolean {
+  return existsSync(indexFileOf(stateFile));
+}
+
+export function deleteIndex(stateFile: string): void {
+  for (const ending of FILES) rmSync(`${indexFileOf(stateFile)}${ending}`, { force: true });
+}
+
+/** Why an index cannot be used: it is damaged, or of another journal or layout. */
+export class UnusableIndex extends Error {}
+
+/** The index as its one writer has it. */
+export class IndexFile implements Disposable {
+  readonly database: Database;
+
+  private constructor(database: Database) {
+    this.database = database;
+  }
+
+  /** Throws when what is there cannot be used; it is to be deleted then. */
+  static open(stateFile: string, journal: Journal): IndexFile {
+    const isNew = !indexExists(stateFile);
+    const database = new BetterSqlite(indexFileOf(stateFile), { timeout: 10_000 });
+    try {
+      database.pragma("journal_mode = WAL");
+      database.pragma("synchronous = NORMAL");
+      database.pragma("cache_size = -16000");
+      if (isNew) create(database);
+      else checkIndex(database, "main", journal);
+      return new IndexFile(database);
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  }
+
+  /** What SQLite can find wrong with it. */
+  verify(): void {
+    const [row] = this.database.pragma("quick_check(1)") as { quick_check: string }[];
+    if (row?.quick_check !== "ok") throw new UnusableIndex(row?.quick_check ?? "nothing to check");
+    this.database.exec("INSERT INTO parts(parts) VALUES ('integrity-check')");
+  }
+
+  versions(): Map<number, number> {
+    const rows = this.database.prepare("SELECT block, version FROM docs").raw().all();
+    return new Map(rows as [number, number][]);
+  }
+
+  put(block: number, version: number, text: string): void {
+    this.remove(block);
+    const last = this.database
+      .prepare<[], { behind: number }>(
+        "SELECT first + parts AS behind FROM docs ORDER BY first DESC LIMIT 1",
+      )
+      .get();
+    const first = last?.behind ?? 1;
+    const parts = partsOf(text);
+    const insert = this.database.prepare("INSERT INTO parts(rowid, text) VALUES (?, ?)");
+    for (const [index, part] of parts.entries()) insert.run(first + index, part);
+    this.database
+      .prepare("INSERT INTO docs VALUES (?, ?, ?, ?)")
+      .run(block, version, first, parts.length);
+  }
+
+  remove(block: number): void {
+    const found = this.database
+      .prepare<[number], { first: number; parts: number }>(
+        "SELECT first, parts FROM docs WHERE block = ?",
+      )
+      .get(block);
+    if (found === undefined) return;
+    const { first, parts } = found;
+    this.database
+      .prepare("DELETE FROM parts WHERE rowid BETWEEN ? AND ?")
+      .run(first, first + parts - 1);
+    this.database.prepare("DELETE FROM docs WHERE block = ?").run(block);
+  }
+
+  /** Binds the index to the journal it was made of: one restored from elsewhere is recognised. */
+  anchor(journal: Journal): void {
+    const position = journal.head();
+    this.database.prepare("DELETE FROM anchor").run();
+    if (position === 0) return;
+    this.database
+      .prepare("INSERT INTO anchor VALUES (?, ?)")
+      .run(position, anchorHash(journal, position));
+  }
+
+  [Symbol.dispose](): void {
+    this.database.close();
+  }
+}
+
+/** Throws when the index was not made of this journal, or by another version of this file. */
+export function checkIndex(database: Database, schema: string, journal: Journal): void {
+  const format = database.pragma(`${schema}.user_version`, { simple: true });
+  if (format !== FORMAT) throw new UnusableIndex(`it is of format ${String(format)}`);
+  const anchor = database
+    .prepare<[], { position: number; hash: Uint8Array }>(`SELECT * FROM ${schema}.anchor`)
+    .get();
+  if (anchor === undefined) return;
+  if (
+    anchor.position > journal.head() ||
+    !anchorHash(journal, anchor.position).equals(anchor.hash)
+  ) {
+    throw new UnusableIndex("it was made of another journal");
+  }
+}
+
+function create(database: Database): void {
+  database.exec(`
+    BEGIN;
+    CREATE TABLE anchor (position INTEGER NOT NULL, hash BLOB NOT NULL);
+    CREATE TABLE docs (
+      block INTEGER PRIMARY KEY,
+      version INTEGER NOT NULL,
+      first INTEGER NOT NULL,
+      parts INTEGER NOT NULL
+    );
+    CREATE INDEX docs_by_part ON docs (first);
+    CREATE VIRTUAL TABLE parts USING fts5(
+      text, tokenize = 'trigram case_sensitive 1', detail = none, content = '',
+      contentless_delete = 1
+    );
+    PRAGMA user_version = ${FORMAT};
+    COMMIT;
+  `);
+}
+
+function anchorHash(journal: Journal, position: number): Buffer {
+  const [commit] = journal.changesSince(position - 1, 1);
+  if (commit === undefined) throw new UnusableIndex("it was made of a longer journal");
+  const { block, version, edit, actor, time, body } = commit;
+  return rowHash("anchor", [position, block, version, edit, actor, time], body);
+}
+
+/** Overlapping, so that every literal that is asked for stands whole in one of them. */
+function partsOf(text: string): string[] {
+  const parts: string[] = [];
+  for (let start = 0; start === 0 || start < text.length;) {
+    const next = boundary(text, start + PART_UNITS);
+    parts.push(text.slice(start, boundary(text, next + LONGEST_LITERAL)));
+    start = next;
+  }
+  return parts;
+}
+
+function boundary(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  return code >= 0xdc00 && code <= 0xdfff ? at + 1 : at;
+}
