@@ -68,11 +68,37 @@ async function check(lives: readonly Life[], disk: MemoryDisk): Promise<void> {
       const text = await readAt(kernel, acknowledged.block, acknowledged.version);
       expect(text).toContain(acknowledged.token);
     }
+    for (const { edit, flipped, active, blocks } of each.flips) {
+      for (const { block, version } of blocks) {
+        expect(journalled).toContain(key({ block, version, edit }));
+      }
+      // All blocks of the Edit, and nothing else.
+      const made = events.filter((event) => event.edit === edit);
+      expect(made.map(({ change }) => change)).toEqual(
+        blocks.map(() => expect.objectContaining({ kind: "flip", edit: flipped, active })),
+      );
+      const of = new Set(
+        events
+          .filter((event) => event.edit === flipped && event.change.kind === "text")
+          .map(({ block }) => block),
+      );
+      expect(new Set(blocks.map(({ block }) => block))).toEqual(of);
+    }
     // Nothing that was shown is taken back.
     for (const { block, version, text } of each.seen) {
       expect(await readAt(kernel, block, version)).toBe(text);
     }
     for (const event of each.events) expect(events[event.position - 1]).toEqual(event);
+  }
+  // No Edit is undone twice, or redone without having been undone.
+  const off = new Set<string>();
+  for (const event of events) {
+    if (event.change.kind !== "flip") continue;
+    const { edit, active } = event.change;
+    const name = `${edit} ${event.block}`;
+    expect(off.has(name)).toBe(active);
+    if (active) off.delete(name);
+    else off.add(name);
   }
   // An Edit over several blocks is there whole or not at all.
   const acknowledgedEdits = new Set(
@@ -89,16 +115,19 @@ async function check(lives: readonly Life[], disk: MemoryDisk): Promise<void> {
 test("nothing acknowledged is lost, nothing shown is taken back, whatever fails", async () => {
   let acknowledged = 0;
   let refused = 0;
+  let flips = 0;
   for (let number = 0; number < scaled(1000); number++) {
     const { lives, disk } = await simulate(seed() + number);
     await check(lives, disk);
     acknowledged += lives.reduce((sum, each) => sum + each.acknowledged.length, 0);
+    flips += lives.reduce((sum, each) => sum + each.flips.length, 0);
     refused += lives
       .flatMap((each) => each.trace)
       .filter((line) => line.startsWith("refused")).length;
   }
   expect(acknowledged).toBeGreaterThan(1000);
   expect(refused).toBeGreaterThan(100);
+  expect(flips).toBeGreaterThan(100);
 });
 
 test("the same seed gives the same trace", async () => {

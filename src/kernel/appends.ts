@@ -16,8 +16,17 @@ export interface AppendReceipt {
 export interface AppendPorts {
   readonly timers: Timers;
   newEdit(): string;
-  /** Commits text at the end of a block; resolves with the version when it is on disk. */
-  commit(invocation: Invocation, block: string, edit: string, text: string): Promise<number>;
+  /** Commits text at the end of a block; resolves when it is on disk. */
+  commit<Answer>(
+    invocation: Invocation,
+    append: {
+      readonly block: string;
+      readonly edit: string;
+      readonly text: string;
+      readonly fingerprint?: string | undefined;
+      answer(version: number): Answer;
+    },
+  ): Promise<Answer>;
 }
 
 /** One actor's appending to one block, until the block's status changes: one Edit. */
@@ -30,7 +39,15 @@ interface Stream {
   durable: number;
   timer: { cancel(): void } | undefined;
   writing: Promise<void>;
+  /** A write that waits for the one before it: what comes meanwhile goes along. */
+  waiting: Waiting | undefined;
   failure: unknown;
+}
+
+interface Waiting {
+  /** What it will write, once nothing more may go along. */
+  text: string | undefined;
+  readonly written: Promise<void>;
 }
 
 /**
@@ -71,26 +88,73 @@ export class Appends {
     return { accepted: stream.accepted, durable_version: stream.durable };
   }
 
+  /**
+   * Text that may not be added twice: written by itself and at once, because only a call that is on disk can
+   * be recognised when it is made again.
+   */
+  async appendOnce(
+    invocation: Invocation,
+    block: string,
+    text: string,
+    options: { fingerprint: string; durable: number },
+  ): Promise<AppendReceipt> {
+    const key = `${invocation.actor} ${block}`;
+    const stream = this.#streams.get(key) ?? this.#open(key, block, invocation, options.durable);
+    const earlier = this.#flush(stream);
+    // What is appended from here on stands behind this text.
+    if (stream.waiting !== undefined) stream.waiting.text = takeWhole(stream);
+    stream.waiting = undefined;
+    this.#throwFailure(key, stream);
+    const receipt = this.#onceAfter(earlier, stream, invocation, text, options.fingerprint);
+    // What is appended after it is written after it, and does not share its failure.
+    stream.writing = receipt.then(
+      () => undefined,
+      () => undefined,
+    );
+    return receipt;
+  }
+
   /** Puts everything that waits for a block on disk; anyone who looks at it does this first. */
   async settle(block: string): Promise<void> {
     for (const stream of this.#streams.values())
       if (stream.block === block) await this.#flush(stream);
   }
 
-  /** Ends the streams of a block: what comes later is another Edit. */
-  async end(block: string): Promise<void> {
-    await this.settle(block);
-    for (const [key, stream] of this.#streams) {
-      if (stream.block !== block) continue;
-      this.#streams.delete(key);
-      this.#throwFailure(key, stream);
+  async settleAll(): Promise<void> {
+    for (const block of new Set([...this.#streams.values()].map((stream) => stream.block))) {
+      await this.settle(block);
     }
   }
 
-  async endAll(): Promise<void> {
-    for (const block of new Set([...this.#streams.values()].map((stream) => stream.block))) {
-      await this.end(block);
+  /** Ends the streams of a block: what comes later is another Edit. */
+  async end(block: string): Promise<void> {
+    for (const [key, stream] of this.#streams) {
+      if (stream.block === block) await this.#finish(key, stream);
     }
+  }
+
+  /** Ends streams, whatever their block. */
+  async endThose(which: (stream: { actor: string; edit: string }) => boolean): Promise<void> {
+    for (const [key, stream] of this.#streams) {
+      const { edit, invocation } = stream;
+      if (which({ actor: invocation.actor, edit })) await this.#finish(key, stream);
+    }
+  }
+
+  /** One that fails keeps none of the others from ending. */
+  async endAll(): Promise<void> {
+    const ends = [...this.#streams].map(([key, stream]) => this.#finish(key, stream));
+    for (const end of await Promise.allSettled(ends)) {
+      if (end.status === "rejected") throw end.reason;
+    }
+  }
+
+  /** Text that comes while it is being written is written too, before anything of a later stream. */
+  async #finish(key: string, stream: Stream): Promise<void> {
+    do await this.#flush(stream);
+    while (stream.failure === undefined && wholeLength(stream.buffer) > 0);
+    if (this.#streams.get(key) === stream) this.#streams.delete(key);
+    if (stream.failure !== undefined) throw stream.failure;
   }
 
   #open(key: string, block: string, invocation: Invocation, durable: number): Stream {
@@ -103,51 +167,81 @@ export class Appends {
       durable,
       timer: undefined,
       writing: Promise.resolve(),
+      waiting: undefined,
       failure: undefined,
     };
     this.#streams.set(key, stream);
     return stream;
   }
 
-  /** Text is written in the order it came, one commit at a time. */
+  /** Text is written in the order it came, one commit at a time: the slower the disk, the more at once. */
   #flush(stream: Stream): Promise<void> {
     stream.timer?.cancel();
     stream.timer = undefined;
-    const text = takeWhole(stream);
-    if (text === "") return stream.writing;
-    stream.writing = this.#writeAfter(stream.writing, stream, stream.invocation, text);
-    return stream.writing;
+    if (stream.waiting !== undefined) return stream.waiting.written;
+    if (wholeLength(stream.buffer) === 0) return stream.writing;
+    const waiting: Waiting = {
+      text: undefined,
+      written: stream.writing.then(() => this.#writeNext(stream, waiting)),
+    };
+    stream.waiting = waiting;
+    stream.writing = waiting.written;
+    return waiting.written;
   }
 
-  async #writeAfter(
-    earlier: Promise<void>,
-    stream: Stream,
-    invocation: Invocation,
-    text: string,
-  ): Promise<void> {
-    await earlier;
+  async #writeNext(stream: Stream, waiting: Waiting): Promise<void> {
+    if (stream.waiting === waiting) stream.waiting = undefined;
     if (stream.failure !== undefined) return;
+    const text = waiting.text ?? takeWhole(stream);
     try {
-      stream.durable = await this.#write(stream, invocation, stream.block, text);
+      stream.durable = await this.#write(stream, stream.invocation, {
+        text,
+        answer: (version) => version,
+      });
     } catch (error) {
       // Nobody may be waiting now: whoever calls next is told, and the text is not claimed to be kept.
       stream.failure = error;
     }
   }
 
-  async #write(
+  async #onceAfter(
+    earlier: Promise<void>,
     stream: Stream,
     invocation: Invocation,
-    block: string,
     text: string,
-  ): Promise<number> {
+    fingerprint: string,
+  ): Promise<AppendReceipt> {
+    await earlier;
+    if (stream.failure !== undefined) throw stream.failure;
+    const receipt = await this.#write(stream, invocation, {
+      text,
+      fingerprint,
+      answer: (version): AppendReceipt => {
+        stream.accepted += text.length;
+        return { accepted: stream.accepted, durable_version: version };
+      },
+    });
+    stream.durable = Math.max(stream.durable, receipt.durable_version);
+    return receipt;
+  }
+
+  async #write<Answer>(
+    stream: Stream,
+    invocation: Invocation,
+    append: {
+      text: string;
+      fingerprint?: string | undefined;
+      answer: (version: number) => Answer;
+    },
+  ): Promise<Answer> {
+    const { block } = stream;
     try {
-      return await this.#ports.commit(invocation, block, stream.edit, text);
+      return await this.#ports.commit(invocation, { block, edit: stream.edit, ...append });
     } catch (error) {
       if (!(error instanceof KumikoError) || error.code !== "edit_undone") throw error;
       // Somebody undid the stream so far; what comes now is new.
       stream.edit = this.#ports.newEdit();
-      return this.#ports.commit(invocation, block, stream.edit, text);
+      return this.#ports.commit(invocation, { block, edit: stream.edit, ...append });
     }
   }
 
@@ -160,9 +254,13 @@ export class Appends {
 
 /** What can be written: half of a surrogate pair at the end waits for its other half. */
 function takeWhole(stream: Stream): string {
-  const last = stream.buffer.charCodeAt(stream.buffer.length - 1);
-  const end = last >= 0xd800 && last <= 0xdbff ? stream.buffer.length - 1 : stream.buffer.length;
+  const end = wholeLength(stream.buffer);
   const text = stream.buffer.slice(0, end);
   stream.buffer = stream.buffer.slice(end);
   return text;
+}
+
+function wholeLength(text: string): number {
+  const last = text.charCodeAt(text.length - 1);
+  return last >= 0xd800 && last <= 0xdbff ? text.length - 1 : text.length;
 }

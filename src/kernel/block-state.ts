@@ -4,36 +4,25 @@ import type {
   BlockKind,
   BlockMetadata,
   BlockRole,
+  BlockState,
   BlockStatus,
 } from "../protocol/index.ts";
 import type { BlockRow, NewBlockRow } from "./ports.ts";
 
-/** What a block is, apart from its text. */
-export interface BlockState {
-  readonly block: string;
-  readonly context: string;
-  readonly parent: string | null;
-  readonly order: string;
-  readonly kind: BlockKind;
-  readonly role: BlockRole;
-  readonly status: BlockStatus;
-  readonly flags: BlockFlags;
-  readonly metadata: BlockMetadata;
-  /** Who is writing it while it runs: when they are gone, it is closed as an error. */
-  readonly owner: string | null;
-  readonly created: number;
-}
+export type { BlockState } from "../protocol/index.ts";
 
 interface Attributes {
   readonly flags: BlockFlags;
   readonly metadata: BlockMetadata;
   readonly owner: string | null;
+  /** Kept only while there is one. */
+  readonly lease?: BlockState["lease"];
   readonly created: number;
 }
 
 export function toRow(state: BlockState): NewBlockRow {
-  const { flags, metadata, owner, created, ...columns } = state;
-  const attributes: Attributes = { flags, metadata, owner, created };
+  const { flags, metadata, owner, lease, created, ...columns } = state;
+  const attributes: Attributes = { flags, metadata, owner, ...(lease && { lease }), created };
   return { ...columns, attributes: JSON.stringify(attributes) };
 }
 
@@ -52,6 +41,7 @@ export function fromRow(row: NewBlockRow | BlockRow): BlockState {
     kind: row.kind as BlockKind,
     role: row.role as BlockRole,
     status: row.status as BlockStatus,
+    lease: null,
     ...attributes,
   };
 }

@@ -1,5 +1,7 @@
-import { checkIdPart, type Clock, KumikoError } from "../base/index.ts";
+import { checkIdPart, type Clock, KeyedQueue, KumikoError } from "../base/index.ts";
+import type { Notice } from "../protocol/index.ts";
 import type { Store } from "./ports.ts";
+import { isDamage } from "./quarantine.ts";
 
 const SPACE = "contexts";
 const MEMBERS = "members";
@@ -23,24 +25,25 @@ export class Contexts {
   readonly #store: Store;
   readonly #kernel: string;
   readonly #clock: Clock;
+  readonly #announce: (notice: Notice<"context">) => void;
   readonly #known = new Set<string>();
+  readonly #creating = new KeyedQueue();
 
-  constructor(store: Store, kernel: string, clock: Clock) {
+  constructor(
+    store: Store,
+    kernel: string,
+    clock: Clock,
+    announce: (notice: Notice<"context">) => void,
+  ) {
     this.#store = store;
     this.#kernel = kernel;
     this.#clock = clock;
+    this.#announce = announce;
   }
 
   async create(context: string, by: string): Promise<ContextInfo> {
     checkIdPart(context, "The context");
-    if ((await this.#store.get(SPACE, context)) !== undefined) {
-      throw new KumikoError("already_exists", `There is already a context ${context}.`, {
-        context,
-      });
-    }
-    const info: ContextInfo = { context, created: this.#clock.now(), by };
-    await this.#store.put(SPACE, context, JSON.stringify(info));
-    return info;
+    return this.#creating.run([context], () => this.#create(context, by));
   }
 
   async list(): Promise<ContextInfo[]> {
@@ -50,7 +53,7 @@ export class Contexts {
 
   async check(context: string): Promise<void> {
     if (this.#known.has(context)) return;
-    if ((await this.#store.get(SPACE, context)) === undefined) {
+    if (!(await this.#has(context))) {
       const known = (await this.#store.list(SPACE)).map(({ key }) => key);
       throw new KumikoError(
         "unknown_context",
@@ -62,17 +65,35 @@ export class Contexts {
     this.#known.add(context);
   }
 
+  /** One whose entry is damaged is there all the same: its blocks can be used. */
+  async #has(context: string): Promise<boolean> {
+    try {
+      return (await this.#store.get(SPACE, context)) !== undefined;
+    } catch (error) {
+      if (isDamage(error)) return true;
+      throw error;
+    }
+  }
+
   async join(context: string, nick: string, instance: string): Promise<Member> {
     await this.check(context);
     checkIdPart(nick, "The nick");
     checkIdPart(instance, "The instance");
     const member: Member = { context, kernel: this.#kernel, nick, instance };
     await this.#store.put(MEMBERS, memberKey(member), JSON.stringify(member));
+    this.#announce({ kind: "joined", context, nick, instance });
     return member;
   }
 
-  async leave(member: Member): Promise<void> {
-    await this.#store.put(MEMBERS, memberKey(member), undefined);
+  /** False when they were not there. */
+  async leave(member: Member): Promise<boolean> {
+    const { context, nick, instance } = member;
+    await this.check(context);
+    const key = memberKey(member);
+    if ((await this.#store.get(MEMBERS, key)) === undefined) return false;
+    await this.#store.put(MEMBERS, key, undefined);
+    this.#announce({ kind: "left", context, nick, instance });
+    return true;
   }
 
   async members(context: string): Promise<Member[]> {
@@ -81,6 +102,18 @@ export class Contexts {
     return entries
       .map(({ value }) => JSON.parse(value) as Member)
       .filter((member) => member.context === context);
+  }
+
+  async #create(context: string, by: string): Promise<ContextInfo> {
+    if ((await this.#store.get(SPACE, context)) !== undefined) {
+      throw new KumikoError("already_exists", `There is already a context ${context}.`, {
+        context,
+      });
+    }
+    const info: ContextInfo = { context, created: this.#clock.now(), by };
+    await this.#store.put(SPACE, context, JSON.stringify(info));
+    this.#announce({ kind: "created", context, by });
+    return info;
   }
 }
 

@@ -1,6 +1,25 @@
 export type { AppendReceipt } from "./appends.ts";
 export type { BlockState } from "./block-state.ts";
+export type { ShownBlock } from "./block-views.ts";
+export type { NewBlock } from "./block-writing.ts";
 export type { Applied, AppliedChange } from "./commit/door.ts";
-export type { FeedEvent } from "./feed.ts";
-export type { Invocation } from "./invocation.ts";
-export { Kernel, type NewBlock, type ShownBlock } from "./kernel.ts";
+export type { FeedEvent } from "../protocol/index.ts";
+export {
+  type DamagedBlock,
+  diagnose,
+  type Diagnosis,
+  exportReadable,
+  type Finding,
+  type ReadableBlock,
+  salvage,
+} from "./doctor.ts";
+export { checkNotAborted, type Invocation } from "./invocation.ts";
+export type { ListedBlock } from "./listing.ts";
+export type { Gap, Purged, PurgePreview, PurgeRequest } from "./purge/purge.ts";
+export type { DamageReport } from "./quarantine.ts";
+export type { BlockText } from "./reading.ts";
+export type { Flipped } from "./undo.ts";
+export type { FoundLine } from "../base/search/index.ts";
+export { Kernel } from "./kernel.ts";
+export type { Store } from "./ports.ts";
+export { type KernelFolders, type KernelInfo, unknownKernel, World } from "./world.ts";

@@ -1,3 +1,5 @@
+import { KumikoError } from "../base/index.ts";
+
 /** One call by someone: who, from where, why. Everything that is recorded about the caller comes from here. */
 export interface Invocation {
   readonly actor: string;
@@ -13,4 +15,15 @@ export interface Invocation {
   readonly signal?: AbortSignal | undefined;
   /** W3C trace context, passed on as it came. */
   readonly trace?: string | undefined;
+}
+
+/** Nothing is begun for a caller that has given up. */
+export function checkNotAborted({ signal }: Invocation): void {
+  if (signal?.aborted !== true) return;
+  throw new KumikoError(
+    "aborted",
+    "The call was given up before it changed anything.",
+    {},
+    { cause: signal.reason },
+  );
 }

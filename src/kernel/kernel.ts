@@ -1,29 +1,34 @@
-import { type Clock, KeyedQueue, KumikoError, type Timers } from "../base/index.ts";
-import { type EditTarget, type Splice, translateAppend } from "../blocks/index.ts";
+import { type Clock, KumikoError, type Timers } from "../base/index.ts";
+import { type EditTarget, translateAppend } from "../blocks/index.ts";
 import { type AppendReceipt, Appends } from "./appends.ts";
-import type {
-  BlockFlags,
-  BlockKind,
-  BlockMetadata,
-  BlockRole,
-  BlockStatus,
-} from "../protocol/index.ts";
-import { type BlockState, fromRow } from "./block-state.ts";
-import {
-  type Applied,
-  type AppliedChange,
-  type Authorise,
-  CommitDoor,
-  type PlannedChange,
-} from "./commit/door.ts";
+import type { BlockState } from "./block-state.ts";
+import { BlockViews, type ShownBlock } from "./block-views.ts";
+import { BlockWriting, type NewBlock, type StateChange, type TextEdit } from "./block-writing.ts";
+import { type Applied, type Authorise, CommitDoor } from "./commit/door.ts";
 import { Contexts } from "./contexts.ts";
-import { Feed, toEvent } from "./feed.ts";
+import { type Feed, toEvent } from "./flow/feed.ts";
+import { FlowBus } from "./flow/flow-bus.ts";
 import type { Invocation } from "./invocation.ts";
-import { LiveDocuments, type LiveDocument, unknownBlock } from "./live-documents.ts";
+import { type ListedBlock, Listing } from "./listing.ts";
+import { LiveDocuments } from "./live-documents.ts";
+import { OwnerLease } from "./owner-lease.ts";
 import type { ChildrenQuery, Store } from "./ports.ts";
-import { editTarget, readable, type ReadableDocument } from "./readable-document.ts";
+import {
+  type Gap,
+  Purge,
+  type Purged,
+  type PurgePreview,
+  type PurgeRequest,
+} from "./purge/purge.ts";
+import { type DamageReport, Quarantine } from "./quarantine.ts";
 import { Readers } from "./readers.ts";
-import { checkPlace, checkStatusChange, Places } from "./structure.ts";
+import { Search, type SearchOptions } from "./search/search.ts";
+import { type BlockText, Reading } from "./reading.ts";
+import { Retention } from "./retention.ts";
+import { Places } from "./structure.ts";
+import { type Flipped, Undo, type UndoRequest } from "./undo.ts";
+import { Upkeep } from "./upkeep.ts";
+import { authorsUntil, measureUsage, type Usage } from "./usage.ts";
 
 export interface KernelOptions {
   readonly id: string;
@@ -36,32 +41,11 @@ export interface KernelOptions {
   readonly authorise?: Authorise | undefined;
   /** Documents kept in memory. */
   readonly liveDocuments?: number | undefined;
-}
-
-export interface NewBlock {
-  readonly context: string;
-  readonly parent?: string | null | undefined;
-  readonly role: BlockRole;
-  readonly kind: BlockKind;
-  readonly content?: string | undefined;
-  readonly metadata?: BlockMetadata | undefined;
-  readonly flags?: BlockFlags | undefined;
-  readonly status?: BlockStatus | undefined;
-}
-
-/** An edit of text in any number of blocks: translated for each against the document as it is then. */
-export interface TextEdit<Answer> {
-  readonly blocks: readonly string[];
-  readonly operation: "append" | "change";
-  readonly edit?: string | undefined;
-  readonly fingerprint?: string | undefined;
-  translate(target: EditTarget, block: string): readonly Splice[];
-  answer(applied: Applied): Answer;
-}
-
-export interface ShownBlock {
-  readonly state: BlockState;
-  readonly document: ReadableDocument;
+  /** This process among those that share the store; they have different names. */
+  readonly server?: string | undefined;
+  /** Told once of everything stored that turns out to be damaged. */
+  onDamage?(report: DamageReport): void;
+  readonly search?: SearchOptions | undefined;
 }
 
 const allowAll: Authorise = () => Promise.resolve({ decision: "allow", reason: "no rules yet" });
@@ -73,29 +57,67 @@ const allowAll: Authorise = () => Promise.resolve({ decision: "allow", reason: "
 export class Kernel implements AsyncDisposable {
   readonly id: string;
   readonly contexts: Contexts;
+  /** What happens here, by topic; `feed` is its topic of blocks. */
+  readonly flow: FlowBus;
   readonly feed: Feed;
+  readonly retention: Retention;
   readonly readers = new Readers();
+  readonly search: Search;
   readonly #store: Store;
-  readonly #clock: Clock;
+  readonly #quarantine: Quarantine;
+  readonly #owner: OwnerLease;
   readonly #documents: LiveDocuments;
+  readonly #views: BlockViews;
+  readonly #writing: BlockWriting;
+  readonly #listing: Listing;
+  readonly #upkeep: Upkeep;
   readonly #door: CommitDoor;
+  readonly #undo: Undo;
+  readonly #purge: Purge;
   readonly #places: Places;
-  readonly #placing = new KeyedQueue();
   readonly #appends: Appends;
-  readonly #epoch: number;
   #edits = 0;
   #closed = false;
+  #closing: Promise<void> | undefined;
 
-  private constructor(options: KernelOptions, head: number, epoch: number) {
+  private constructor(options: KernelOptions, head: number) {
     this.id = options.id;
     this.#store = options.store;
-    this.#clock = options.clock;
-    this.#epoch = epoch;
-    this.contexts = new Contexts(options.store, options.id, options.clock);
-    this.feed = new Feed(options.store, head);
+    this.flow = new FlowBus(options.store, head, options.clock);
+    this.feed = this.flow.feed;
+    this.contexts = new Contexts(options.store, options.id, options.clock, (notice) =>
+      this.flow.publish("context", notice),
+    );
+    this.#owner = new OwnerLease(
+      {
+        store: options.store,
+        clock: options.clock,
+        timers: options.timers,
+        held: () => this.#writing.closeOrphans(),
+      },
+      options.server ?? "local",
+      options.id,
+    );
+    this.retention = new Retention(options.store, options.clock);
     this.#places = new Places(options.store);
+    this.#quarantine = new Quarantine((report) => {
+      const { block, effect, why } = report;
+      this.flow.publish("resource", { kind: "damaged", block, effect, why });
+      options.onDamage?.(report);
+    });
+    const reading = new Reading(options.store, this.#quarantine, (block, splices) =>
+      this.#upkeep.replayed(block, splices),
+    );
+    this.#listing = new Listing(options.store, this.#quarantine);
+    this.#upkeep = new Upkeep({
+      store: options.store,
+      clock: options.clock,
+      timers: options.timers,
+      read: (block) => this.#views.durable(block),
+    });
     this.#documents = new LiveDocuments(
       options.store,
+      this.#quarantine,
       options.newPeer(),
       options.liveDocuments ?? 256,
     );
@@ -104,8 +126,15 @@ export class Kernel implements AsyncDisposable {
       documents: this.#documents,
       clock: options.clock,
       authorise: options.authorise ?? allowAll,
-      newEdit: () => this.newEdit(),
-      publish: (commit, body) => this.feed.publish(toEvent(commit, body)),
+      newEdit: () => this.#newEdit(),
+      quarantine: this.#quarantine,
+      fence: () => this.#owner.fence,
+      publish: (commit, body) => {
+        this.feed.publish(toEvent(commit, body));
+        const status = body.row?.status;
+        const ended = status === "done" || status === "error";
+        this.#upkeep.committed(commit.block, body.change, ended);
+      },
       unwritten: () => {
         this.#documents.forgetUnwritten(options.newPeer());
         this.#places.forget();
@@ -113,32 +142,91 @@ export class Kernel implements AsyncDisposable {
     });
     this.#appends = new Appends({
       timers: options.timers,
-      newEdit: () => this.newEdit(),
-      commit: (invocation, block, edit, text) =>
+      newEdit: () => this.#newEdit(),
+      commit: (invocation, append) =>
         this.editText(invocation, {
-          blocks: [block],
+          blocks: [append.block],
           operation: "append",
-          edit,
-          translate: (target) => translateAppend(target, text),
-          answer: ({ changes }) => changes[0]!.version,
+          edit: append.edit,
+          fingerprint: append.fingerprint,
+          translate: (target) => translateAppend(target, append.text),
+          answer: ({ changes }) => append.answer(changes[0]!.version),
         }),
+    });
+    this.#views = new BlockViews({
+      store: options.store,
+      quarantine: this.#quarantine,
+      documents: this.#documents,
+      reading,
+      door: this.#door,
+      appends: this.#appends,
+      feed: this.feed,
+    });
+    this.#writing = new BlockWriting({
+      clock: options.clock,
+      contexts: this.contexts,
+      places: this.#places,
+      door: this.#door,
+      owner: this.#owner,
+      appends: this.#appends,
+      listing: this.#listing,
+      appliedState: (block) => this.#views.appliedState(block),
+    });
+    this.search = new Search(
+      {
+        store: options.store,
+        settle: () => this.#appends.settleAll(),
+        asked: (block) => this.#upkeep.searched(block),
+        text: (block, version) =>
+          version === undefined
+            ? this.read(block)
+            : this.look(block, ({ document }) => ({ version, text: document.read(version) })),
+      },
+      options.search,
+    );
+    this.#undo = new Undo({
+      store: options.store,
+      door: this.#door,
+      appends: this.#appends,
+      newEdit: () => this.#newEdit(),
+    });
+    this.#purge = new Purge({
+      store: options.store,
+      clock: options.clock,
+      listing: this.#listing,
+      quarantine: this.#quarantine,
+      authorise: options.authorise ?? allowAll,
+      newPeer: () => options.newPeer(),
+      alone: async (block, task) => {
+        await this.#appends.end(block);
+        const done = await this.#upkeep.apart(block, () => this.#door.replace(block, task));
+        this.feed.forget();
+        return done;
+      },
+      announce: async (invocation, block) => {
+        await this.#writing.announce(invocation, block);
+        this.flow.publish("resource", { kind: "changed", resource: block });
+      },
     });
   }
 
+  /** Waits for the disk only when blocks of a dead process are to be closed. */
   static async open(options: KernelOptions): Promise<Kernel> {
-    const { store, clock } = options;
-    const head = await store.head();
-    // The token grows with every opening, so ids made from it are never given twice.
-    const { lease } = await store.acquire("kernel", options.id, clock.now(), 0);
-    const kernel = new Kernel(options, head, lease.token);
-    await kernel.#closeOrphans();
+    const kernel = new Kernel(options, await options.store.head());
+    if ((await kernel.#listing.running()).length === 0) return kernel;
+    try {
+      await kernel.#owner.take();
+    } catch (error) {
+      // A full disk must not keep anyone from reading; whoever writes first tries again.
+      if (!(error instanceof KumikoError) || error.code !== "journal_unwritable") throw error;
+    }
     return kernel;
   }
 
   /** The id of an Edit that nobody has used and nobody will. */
-  newEdit(): string {
+  #newEdit(): string {
     this.#edits++;
-    return `e${this.#epoch}-${this.#edits}`;
+    return `e${this.#owner.epoch}-${this.#edits}`;
   }
 
   async createBlock<Answer>(
@@ -146,99 +234,24 @@ export class Kernel implements AsyncDisposable {
     request: NewBlock,
     options: { fingerprint?: string | undefined; answer(applied: Applied): Answer },
   ): Promise<Answer> {
-    this.#checkOpen();
-    const { context, parent = null } = request;
-    await this.contexts.check(context);
-    const submitted = await this.#placing.run([context], async () => {
-      const above = parent === null ? undefined : await this.#appliedState(parent);
-      checkPlace(request.kind, above);
-      if (above !== undefined && above.context !== context) {
-        throw new KumikoError(
-          "wrong_parent",
-          `${above.block} belongs to the context ${above.context}.`,
-          {
-            parent: above.block,
-            context,
-          },
-        );
-      }
-      const block = await this.#places.newId(context, invocation.actor);
-      const state: BlockState = {
-        block,
-        context,
-        parent,
-        order: await this.#places.orderAtEnd(context, parent),
-        kind: request.kind,
-        role: request.role,
-        status: request.status ?? (request.content === undefined ? "pending" : "done"),
-        flags: request.flags ?? {},
-        metadata: request.metadata ?? {},
-        owner: request.status === "running" ? invocation.actor : null,
-        created: this.#clock.now(),
-      };
-      const insert = request.content ?? "";
-      return this.#door.submit({
-        invocation,
-        operation: "create",
-        blocks: [block],
-        fingerprint: options.fingerprint,
-        plan: () => [{ block, state, text: { splices: [{ at: 0, remove: 0, insert }] } }],
-        answer: (applied) => options.answer(applied),
-      });
-    });
-    await submitted.durable;
-    return submitted.answer;
+    await this.#checkWritable();
+    return this.#writing.create(invocation, request, options);
   }
 
   /** Changes text in one block or many, all or none. */
   async editText<Answer>(invocation: Invocation, request: TextEdit<Answer>): Promise<Answer> {
-    this.#checkOpen();
-    return this.#door.edit({
-      invocation,
-      operation: request.operation,
-      blocks: request.blocks,
-      edit: request.edit,
-      fingerprint: request.fingerprint,
-      plan: (documents) =>
-        [...documents.values()].map((live): PlannedChange => {
-          const state = known(live);
-          const splices = request.translate(editTarget(live.document), live.block);
-          if (state.status !== "pending" || splices.length === 0)
-            return { block: live.block, text: { splices } };
-          const running: BlockState = { ...state, status: "running", owner: invocation.actor };
-          return { block: live.block, text: { splices }, state: running };
-        }),
-      answer: (applied) => request.answer(applied),
-    });
+    await this.#checkWritable();
+    return this.#writing.editText(invocation, request);
   }
 
   /** Changes what a block is: its status, flags or metadata. */
   async changeState<Answer>(
     invocation: Invocation,
     block: string,
-    options: {
-      fingerprint?: string | undefined;
-      change(state: BlockState): BlockState;
-      answer(applied: AppliedChange, edit: string): Answer;
-    },
+    change: StateChange<Answer>,
   ): Promise<Answer> {
-    this.#checkOpen();
-    await this.#appends.end(block);
-    return this.#door.edit({
-      invocation,
-      operation: "change",
-      blocks: [block],
-      fingerprint: options.fingerprint,
-      plan: (documents) => {
-        const before = known(documents.get(block)!);
-        const after = options.change(before);
-        checkStatusChange(block, before.status, after.status);
-        return JSON.stringify(before) === JSON.stringify(after)
-          ? [{ block }]
-          : [{ block, state: after }];
-      },
-      answer: ({ changes, edit }) => options.answer(changes[0]!, edit),
-    });
+    await this.#checkWritable();
+    return this.#writing.changeState(invocation, block, change);
   }
 
   /** Text that streams in: taken at once, kept soon. */
@@ -246,85 +259,136 @@ export class Kernel implements AsyncDisposable {
     invocation: Invocation,
     block: string,
     text: string,
-    options: { flush?: boolean } = {},
+    options: { flush?: boolean; fingerprint?: string } = {},
   ): Promise<AppendReceipt> {
-    this.#checkOpen();
-    await this.#appliedState(block);
+    await this.#checkWritable();
+    await this.#views.appliedState(block);
     const durable = this.#documents.peek(block)?.durable ?? 0;
-    return this.#appends.append(invocation, block, text, { ...options, durable });
+    const { fingerprint } = options;
+    return invocation.call === undefined || fingerprint === undefined
+      ? this.#appends.append(invocation, block, text, { ...options, durable })
+      : this.#appends.appendOnce(invocation, block, text, { fingerprint, durable });
   }
 
-  /** Shows a block as it is on disk. What is shown cannot be changed through it. */
+  /** Shows a block as it is on disk, with its history. What is shown cannot be changed through it. */
   async look<Result>(block: string, show: (shown: ShownBlock) => Result): Promise<Result> {
     this.#checkOpen();
-    await this.#appends.settle(block);
-    return this.#door.look(block, ({ document, durableState }) => {
-      if (durableState === undefined) throw unknownBlock(block);
-      return show({ state: durableState, document: readable(document) });
-    });
+    return this.#views.look(block, show);
   }
 
   /** Translates without committing: what would happen to the block as it is on disk. */
   async tryOut<Result>(block: string, run: (target: EditTarget) => Result): Promise<Result> {
     this.#checkOpen();
-    await this.#appends.settle(block);
-    return this.#door.look(block, ({ document, durableState }) => {
-      if (durableState === undefined) throw unknownBlock(block);
-      return run(editTarget(document));
-    });
+    return this.#views.tryOut(block, run);
+  }
+
+  /** A block's durable text and state, from memory or from rest; no document is built for it. */
+  async read(block: string): Promise<BlockText> {
+    this.#checkOpen();
+    return this.#views.read(block);
+  }
+
+  /** A block as it stood at a position of the journal. */
+  async readAt(block: string, position: number): Promise<BlockText> {
+    this.#checkOpen();
+    return this.#views.readAt(block, position);
   }
 
   async state(block: string): Promise<BlockState> {
     this.#checkOpen();
-    const live = this.#documents.peek(block);
-    if (live?.durableState !== undefined) return live.durableState;
-    const row = await this.#store.row(block);
-    if (row === undefined) throw unknownBlock(block);
-    return fromRow(row);
+    return this.#views.state(block);
   }
 
-  async children(query: ChildrenQuery): Promise<BlockState[]> {
+  /** What a block stands below: its parent first, the one without a parent last. */
+  async ancestors(block: string): Promise<BlockState[]> {
     this.#checkOpen();
-    return (await this.#store.children(query)).map(fromRow);
+    return this.#views.ancestors(block);
+  }
+
+  /** In sibling order, damaged ones included. */
+  async children(query: ChildrenQuery): Promise<ListedBlock[]> {
+    this.#checkOpen();
+    return this.#listing.children(query);
+  }
+
+  /** Every block, in the order of their ids, damaged ones included. */
+  blocks(context?: string): AsyncGenerator<ListedBlock, void, void> {
+    this.#checkOpen();
+    return this.#listing.all(context);
+  }
+
+  /** Who changed each block, up to a position. */
+  async authors(position: number): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+    this.#checkOpen();
+    return authorsUntil(this.#store, position);
+  }
+
+  /** How much of what is kept, with so many of the biggest blocks. */
+  async usage(biggest: number): Promise<Usage> {
+    this.#checkOpen();
+    return measureUsage(this.#store, biggest);
+  }
+
+  /** Switches an Edit off in all its blocks: the one named, or the newest of an actor. */
+  async undo(invocation: Invocation, request: UndoRequest): Promise<Flipped> {
+    await this.#checkWritable();
+    return this.#undo.flip("undo", invocation, request);
+  }
+
+  /** Switches it on again: the one named, or the one that the actor undid last. */
+  async redo(invocation: Invocation, request: UndoRequest): Promise<Flipped> {
+    await this.#checkWritable();
+    return this.#undo.flip("redo", invocation, request);
+  }
+
+  /**
+   * Removes a text, or all of a block's, from every version, message and answer, and leaves a named gap. The
+   * block gets a version without a change of text: who keeps a copy reads it again.
+   */
+  async purge(invocation: Invocation, request: PurgeRequest): Promise<Purged> {
+    await this.#checkWritable();
+    await this.#appends.endAll();
+    return this.#purge.purge(invocation, request);
+  }
+
+  /** Where a purge would remove something. Changes nothing. */
+  async previewPurge(request: PurgeRequest): Promise<PurgePreview> {
+    this.#checkOpen();
+    return this.#purge.preview(request);
+  }
+
+  /** What was purged from a block, oldest first. */
+  async gaps(block: string): Promise<Gap[]> {
+    this.#checkOpen();
+    return this.#purge.gapsOf(block);
   }
 
   /** Lets what is under way finish, then gives everything back. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#closed) return;
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await using closing = new AsyncDisposableStack();
+    closing.use(this.#store);
+    closing.use(this.search);
+    closing.use(this.#documents);
+    closing.defer(() => this.#owner.release());
+    closing.defer(() => this.#upkeep.close());
+    closing.defer(() => this.flow.close());
+    closing.defer(() => this.#door.settle());
+    closing.defer(() => void (this.#closed = true));
     await this.#appends.endAll();
-    this.#closed = true;
-    this.feed.close();
-    await this.#door.settle();
-    this.#documents[Symbol.dispose]();
-    await this.#store[Symbol.asyncDispose]();
   }
 
-  /** A block that ran when the process ended has no owner any more. */
-  async #closeOrphans(): Promise<void> {
-    const invocation: Invocation = { actor: "system", message: "Its owner is gone." };
-    for (const row of await this.#store.rowsWithStatus("running")) {
-      await this.changeState(invocation, row.block, {
-        change: (state) => ({ ...state, status: "error", owner: null }),
-        answer: () => undefined,
-      });
-    }
-  }
-
-  async #appliedState(block: string): Promise<BlockState> {
-    const live = this.#documents.peek(block);
-    if (live?.state !== undefined) return live.state;
-    const row = await this.#store.row(block);
-    if (row === undefined) throw unknownBlock(block);
-    return fromRow(row);
+  async #checkWritable(): Promise<void> {
+    this.#checkOpen();
+    await this.#owner.take();
   }
 
   #checkOpen(): void {
     if (this.#closed)
       throw new KumikoError("closed", `The kernel ${this.id} was closed.`, { kernel: this.id });
   }
-}
-
-function known(live: LiveDocument): BlockState {
-  if (live.state === undefined) throw unknownBlock(live.block);
-  return live.state;
 }

@@ -3,6 +3,7 @@ import { BlockDocument, type RecordedCommit, type SavedDocument } from "../block
 import { type BlockState, fromRow } from "./block-state.ts";
 import { decodeBody } from "./commit-body.ts";
 import type { Store, StoredCommit } from "./ports.ts";
+import { decoding, type Quarantine } from "./quarantine.ts";
 
 /** Commits replayed at loading before a snapshot is worth its bytes. */
 const SNAPSHOT_AFTER = 512;
@@ -30,12 +31,14 @@ export interface LiveDocument {
  */
 export class LiveDocuments implements Disposable {
   readonly #store: Store;
+  readonly #quarantine: Quarantine;
   readonly #limit: number;
   readonly #live = new Map<string, LiveDocument>();
   #peer: string;
 
-  constructor(store: Store, peer: string, limit: number) {
+  constructor(store: Store, quarantine: Quarantine, peer: string, limit: number) {
     this.#store = store;
+    this.#quarantine = quarantine;
     this.#peer = peer;
     this.#limit = limit;
   }
@@ -49,6 +52,7 @@ export class LiveDocuments implements Disposable {
    * document closes it.
    */
   async open(block: string): Promise<LiveDocument> {
+    this.#quarantine.check(block);
     const known = this.#live.get(block);
     if (known !== undefined && !known.spoilt) {
       this.#live.delete(block);
@@ -57,11 +61,13 @@ export class LiveDocuments implements Disposable {
       return known;
     }
     if (known !== undefined) this.#drop(known);
-    const loaded = await this.#load(block);
-    this.#live.set(block, loaded);
-    loaded.holders++;
-    this.#makeRoom();
-    return loaded;
+    return this.#enter(await this.#quarantine.reading(block, () => this.#load(block)));
+  }
+
+  /** A block that never was: there is nothing to load. */
+  create(block: string): LiveDocument {
+    const document = BlockDocument.create({ peer: this.#peer });
+    return this.#enter(asStored(block, document, undefined));
   }
 
   close(live: LiveDocument): void {
@@ -73,6 +79,16 @@ export class LiveDocuments implements Disposable {
   peek(block: string): LiveDocument | undefined {
     const known = this.#live.get(block);
     return known === undefined || known.spoilt ? undefined : known;
+  }
+
+  isSpoilt(block: string): boolean {
+    return this.#live.get(block)?.spoilt === true;
+  }
+
+  /** What is stored has changed: it is loaded again before anyone uses it. */
+  forget(block: string): void {
+    const known = this.#live.get(block);
+    if (known !== undefined) known.spoilt = true;
   }
 
   /** After a failed write: whatever holds more than is on disk is loaded again, under another peer id. */
@@ -89,32 +105,36 @@ export class LiveDocuments implements Disposable {
   }
 
   async #load(block: string): Promise<LiveDocument> {
-    const [row, snapshot] = await Promise.all([
-      this.#store.row(block),
-      this.#store.snapshot(block),
-    ]);
-    const saved = snapshot === undefined ? undefined : decodeSaved(snapshot.bytes);
-    const commits = await this.#store.commitsOf(block, snapshot?.version ?? 0);
-    const document = BlockDocument.load(saved, {
-      peer: this.#peer,
-      commits: commits.map(toRecorded),
-    });
-    if (commits.length > SNAPSHOT_AFTER) await this.#keepSnapshot(block, document);
-    const state = row === undefined ? undefined : fromRow(row);
-    return {
-      block,
-      document,
-      state,
-      durable: document.version,
-      durableState: state,
-      holders: 0,
-      written: Promise.resolve(),
-      spoilt: false,
-    };
+    const row = await this.#store.row(block);
+    const document = await this.#loadDocument(block);
+    return asStored(block, document, row && fromRow(row));
   }
 
-  /** Spares the next loading what this one had to replay. */
-  async #keepSnapshot(block: string, document: BlockDocument): Promise<void> {
+  async #loadDocument(block: string): Promise<BlockDocument> {
+    const snapshot = await this.#quarantine.cached(block, () => this.#store.snapshot(block));
+    if (snapshot !== undefined) {
+      const since = await this.#store.commitsOf(block, snapshot.version);
+      const document = await this.#quarantine.cached(block, async () =>
+        this.#replay(
+          decoding("the snapshot", () => decodeSaved(snapshot.bytes)),
+          since,
+        ),
+      );
+      if (document !== undefined) return this.#sparing(block, document, since.length);
+    }
+    const commits = await this.#store.commitsOf(block, 0);
+    return this.#sparing(block, this.#replay(undefined, commits), commits.length);
+  }
+
+  #replay(saved: SavedDocument | undefined, commits: readonly StoredCommit[]): BlockDocument {
+    return decoding("the journal", () =>
+      BlockDocument.load(saved, { peer: this.#peer, commits: commits.map(toRecorded) }),
+    );
+  }
+
+  /** Spares the next loading what this one had to replay, when that was much. */
+  async #sparing(block: string, document: BlockDocument, replayed: number): Promise<BlockDocument> {
+    if (replayed <= SNAPSHOT_AFTER) return document;
     try {
       const bytes = encodeSaved(document.save());
       await this.#store.putSnapshot(block, { version: document.version, bytes });
@@ -122,6 +142,14 @@ export class LiveDocuments implements Disposable {
       // A full disk must not keep anyone from reading; the next loading tries again.
       if (!(error instanceof KumikoError) || error.code !== "journal_unwritable") throw error;
     }
+    return document;
+  }
+
+  #enter(live: LiveDocument): LiveDocument {
+    this.#live.set(live.block, live);
+    live.holders++;
+    this.#makeRoom();
+    return live;
   }
 
   #makeRoom(): void {
@@ -137,7 +165,24 @@ export class LiveDocuments implements Disposable {
   }
 }
 
-function toRecorded(commit: StoredCommit): RecordedCommit {
+function asStored(
+  block: string,
+  document: BlockDocument,
+  state: BlockState | undefined,
+): LiveDocument {
+  return {
+    block,
+    document,
+    state,
+    durable: document.version,
+    durableState: state,
+    holders: 0,
+    written: Promise.resolve(),
+    spoilt: false,
+  };
+}
+
+export function toRecorded(commit: StoredCommit): RecordedCommit {
   const { actor, edit, time, call, message, model, turn } = commit;
   const { change, peer, marked } = decodeBody(commit.body);
   return { change, peer, marked, stamp: { actor, edit, time, call, message, model, turn } };

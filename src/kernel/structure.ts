@@ -3,6 +3,7 @@ import { formatBlockId, KumikoError } from "../base/index.ts";
 import type { BlockKind, BlockStatus } from "../protocol/index.ts";
 import type { BlockState } from "./block-state.ts";
 import type { Store } from "./ports.ts";
+import { isDamage } from "./quarantine.ts";
 
 const REMEMBERED = 10_000;
 
@@ -13,8 +14,22 @@ const next: { readonly [Status in BlockStatus]: readonly BlockStatus[] } = {
   error: [],
 };
 
+/** A block keeps its place for life: lists of the past rely on it. */
+export function checkStateChange(before: BlockState, after: BlockState): void {
+  const { block } = before;
+  for (const name of ["block", "context", "parent", "order"] as const) {
+    if (before[name] !== after[name]) {
+      throw new KumikoError("wrong_parent", `The ${name} of ${block} cannot be changed.`, {
+        block,
+        [name]: after[name],
+      });
+    }
+  }
+  checkStatusChange(block, before.status, after.status);
+}
+
 /** A block's life goes one way; saying the same status again is no change. */
-export function checkStatusChange(block: string, from: BlockStatus, to: BlockStatus): void {
+function checkStatusChange(block: string, from: BlockStatus, to: BlockStatus): void {
   if (from === to || next[from].includes(to)) return;
   const allowed = next[from];
   throw new KumikoError(
@@ -62,8 +77,7 @@ export class Places {
     const key = `${context} ${parent ?? ""}`;
     let last = this.#lastOrders.get(key);
     if (last === undefined) {
-      const query = { context, parent, limit: 1, newestFirst: true };
-      last = (await this.#store.children(query))[0]?.order ?? null;
+      last = await this.#lastOrder(context, parent);
     }
     const order = generateKeyBetween(last, null);
     if (this.#lastOrders.size >= REMEMBERED) this.#lastOrders.clear();
@@ -71,8 +85,31 @@ export class Places {
     return order;
   }
 
+  async #lastOrder(context: string, parent: string | null): Promise<string | null> {
+    const query = { context, parent, limit: 1, newestFirst: true };
+    for (let after: string | undefined; ;) {
+      try {
+        return (await this.#store.children({ ...query, after }))[0]?.order ?? null;
+      } catch (error) {
+        // A damaged row still says where it stands, unless that is what was damaged.
+        if (!isDamage(error) || typeof error.facts["after"] !== "string") throw error;
+        after = error.facts["after"];
+        if (isOrder(after)) return after;
+      }
+    }
+  }
+
   /** After a failed write the last ones may not exist. Ids are never given twice all the same. */
   forget(): void {
     this.#lastOrders.clear();
+  }
+}
+
+function isOrder(text: string): boolean {
+  try {
+    generateKeyBetween(text, null);
+    return true;
+  } catch {
+    return false;
   }
 }

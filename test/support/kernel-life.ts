@@ -21,8 +21,17 @@ interface Seen {
   readonly text: string;
 }
 
+/** What an undo or a redo was said to have done. */
+interface Flip {
+  readonly edit: string;
+  readonly flipped: string;
+  readonly active: boolean;
+  readonly blocks: readonly { readonly block: string; readonly version: number }[];
+}
+
 export interface Life {
   readonly acknowledged: Acknowledged[];
+  readonly flips: Flip[];
   readonly seen: Seen[];
   readonly events: FeedEvent[];
   readonly trace: string[];
@@ -62,7 +71,7 @@ export function openOn(disk: MemoryDisk, time: { now: number }): Promise<Kernel>
  */
 export async function live(options: LifeOptions): Promise<Life> {
   const { disk, random, time } = options;
-  const life: Life = { acknowledged: [], seen: [], events: [], trace: [], alive: [] };
+  const life: Life = { acknowledged: [], flips: [], seen: [], events: [], trace: [], alive: [] };
   const process = { dead: false };
   let calm = !options.faulty;
   const faults = async (): Promise<Fault> => {
@@ -162,6 +171,13 @@ async function act(
     );
     blocks.push(made.block);
     acknowledge(made.block, made.version, made.edit);
+    return;
+  }
+  if (random.next() < 0.2) {
+    const active = random.next() < 0.4;
+    const flipped = await kernel[active ? "redo" : "undo"]({ actor }, {});
+    life.flips.push({ ...flipped, active });
+    life.trace.push(`flip ${flipped.edit} ${flipped.flipped}`);
     return;
   }
   const chosen = [

@@ -1,11 +1,11 @@
 import { type Clock, KeyedQueue, KumikoError } from "../../base/index.ts";
-import type { FlipPlan, Splice, Stamp } from "../../blocks/index.ts";
+import type { FlipPlan, RecordedChange, Splice, Stamp } from "../../blocks/index.ts";
 import { type BlockState, toRow } from "../block-state.ts";
 import { type CommitBody, encodeBody } from "../commit-body.ts";
-import type { Invocation } from "../invocation.ts";
+import { checkNotAborted, type Invocation } from "../invocation.ts";
 import type { LiveDocument, LiveDocuments } from "../live-documents.ts";
-import type { CallRow, NewBlockRow, NewCommit, Store, StoredCommit } from "../ports.ts";
-import { GroupWriter } from "./group-writer.ts";
+import type { CallRow, NewBlockRow, NewCommit, StoredCommit } from "../ports.ts";
+import { GroupWriter, type GroupWriterPorts } from "./group-writer.ts";
 
 type Operation = "read" | "append" | "change" | "create" | "delete";
 
@@ -47,7 +47,7 @@ export interface EditRequest<Answer> {
   /** Translates the request against the documents as they are now. It changes nothing. */
   plan(documents: ReadonlyMap<string, LiveDocument>): readonly PlannedChange[];
   answer(applied: Applied): Answer;
-  /** Tool and arguments, when the call may be retried. */
+  /** Tool and arguments, when the call may be retried; without it the call id only says who asked. */
   readonly fingerprint?: string | undefined;
 }
 
@@ -56,16 +56,13 @@ export interface Submitted<Answer> {
   readonly durable: Promise<void>;
 }
 
-export interface DoorPorts {
-  readonly store: Store;
+export interface DoorPorts extends GroupWriterPorts {
   readonly documents: LiveDocuments;
   readonly clock: Clock;
   readonly authorise: Authorise;
   newEdit(): string;
   /** In the order of positions, after fsync. */
   publish(commit: StoredCommit, body: CommitBody): void;
-  /** A write failed: memory must forget what is not on disk. */
-  unwritten(): void;
 }
 
 /**
@@ -80,12 +77,12 @@ export class CommitDoor {
   readonly #ports: DoorPorts;
   readonly #queue = new KeyedQueue();
   readonly #writer: GroupWriter;
-  /** Calls that are applied and not yet on disk. */
-  readonly #answering = new Map<string, CallRow>();
+  /** Calls that are applied and not yet on disk: a retry shares their fate. */
+  readonly #answering = new Map<string, { row: CallRow; durable: Promise<void> }>();
 
   constructor(ports: DoorPorts) {
     this.#ports = ports;
-    this.#writer = new GroupWriter(ports.store, () => ports.unwritten());
+    this.#writer = new GroupWriter(ports);
   }
 
   /** Resolves when it is on disk. */
@@ -100,12 +97,14 @@ export class CommitDoor {
     const { invocation, blocks } = request;
     await this.#authorise(request);
     const { actor, call } = invocation;
-    const callKey = call === undefined ? [] : [`call:${actor}:${call}`];
+    const retriable = call !== undefined && request.fingerprint !== undefined;
+    const callKey = retriable ? [`call:${actor}:${call}`] : [];
     return this.#queue.run([...blocks, ...callKey], async () => {
       const answered = await this.#earlierAnswer<Answer>(request);
       if (answered !== undefined) return answered;
-      return this.#holding(blocks, (documents) => {
-        invocation.signal?.throwIfAborted();
+      const created = request.operation === "create";
+      return this.#holding(blocks, created, (documents) => {
+        checkNotAborted(invocation);
         const applied = this.#apply(request, documents, request.plan(documents));
         const answer = request.answer(applied.result);
         return { answer, durable: this.#write(request, applied, answer) };
@@ -117,11 +116,42 @@ export class CommitDoor {
   async look<Result>(block: string, run: (live: LiveDocument) => Result): Promise<Result> {
     return this.#queue.run([block], async () => {
       await this.#ports.documents.peek(block)?.written;
-      return this.#holding([block], (documents) => run(documents.get(block)!));
+      return this.#holding([block], false, (documents) => run(documents.get(block)!));
+    });
+  }
+
+  /** The answer an earlier call with the same id was given; undefined when there was none. */
+  async answered<Answer>(
+    invocation: Invocation,
+    fingerprint: string | undefined,
+  ): Promise<Answer | undefined> {
+    const { actor, call } = invocation;
+    if (call === undefined) return undefined;
+    const earlier = await this.#queue.run([`call:${actor}:${call}`], () =>
+      this.#earlierAnswer<Answer>({ invocation, fingerprint }),
+    );
+    await earlier?.durable;
+    return earlier?.answer;
+  }
+
+  /** Lets a task replace what is stored of a block while nobody reads or changes it; it is loaded anew then. */
+  async replace<Result>(block: string, task: () => Promise<Result>): Promise<Result> {
+    return this.#queue.run([block], async () => {
+      await this.#ports.documents.peek(block)?.written;
+      try {
+        return await task();
+      } finally {
+        this.#ports.documents.forget(block);
+      }
     });
   }
 
   /** Resolves when everything applied so far is on disk or has failed. */
+  async decided(): Promise<void> {
+    await this.#writer.decided();
+  }
+
+  /** Resolves when nothing is on its way to disk any more. */
   async settle(): Promise<void> {
     await this.#writer.idle();
   }
@@ -145,29 +175,39 @@ export class CommitDoor {
 
   async #holding<Result>(
     blocks: readonly string[],
+    created: boolean,
     run: (documents: ReadonlyMap<string, LiveDocument>) => Result | Promise<Result>,
   ): Promise<Result> {
-    const held = new Map<string, LiveDocument>();
+    const { documents } = this.#ports;
+    let held = new Map<string, LiveDocument>();
+    const letGo = (): void => {
+      for (const live of held.values()) documents.close(live);
+    };
     try {
-      for (const block of blocks) {
-        // A spoilt document may be loaded only when what it was built on has been decided.
-        if (this.#ports.documents.peek(block) === undefined) await this.#writer.idle();
-        held.set(block, await this.#ports.documents.open(block));
-      }
+      do {
+        // A write may have failed while the last of them was loaded: nothing is built on what it spoilt.
+        letGo();
+        held = new Map();
+        for (const block of blocks) {
+          // A spoilt document may be loaded only when what it was built on has been decided.
+          if (documents.isSpoilt(block)) await this.#writer.decided();
+          held.set(block, created ? documents.create(block) : await documents.open(block));
+        }
+      } while ([...held.values()].some(({ spoilt }) => spoilt));
       return await run(held);
     } finally {
-      for (const live of held.values()) this.#ports.documents.close(live);
+      letGo();
     }
   }
 
   async #earlierAnswer<Answer>(
-    request: EditRequest<Answer>,
+    request: Pick<EditRequest<Answer>, "invocation" | "fingerprint">,
   ): Promise<Submitted<Answer> | undefined> {
     const { invocation, fingerprint } = request;
     const { actor, call } = invocation;
-    if (call === undefined) return undefined;
+    if (call === undefined || fingerprint === undefined) return undefined;
     const pending = this.#answering.get(`${actor}:${call}`);
-    const earlier = pending ?? (await this.#ports.store.call(actor, call));
+    const earlier = pending?.row ?? (await this.#ports.store.call(actor, call));
     if (earlier === undefined) return undefined;
     if (earlier.fingerprint !== fingerprint) {
       throw new KumikoError(
@@ -176,7 +216,7 @@ export class CommitDoor {
         { call, actor },
       );
     }
-    const durable = pending === undefined ? Promise.resolve() : this.#writer.idle();
+    const durable = pending?.durable ?? Promise.resolve();
     return { answer: JSON.parse(earlier.answer) as Answer, durable };
   }
 
@@ -227,6 +267,7 @@ export class CommitDoor {
           expectedVersion: before,
           ...stamp,
           body: encodeBody(body),
+          undo: undoOf(made),
         });
       }
     } catch (error) {
@@ -241,20 +282,26 @@ export class CommitDoor {
 
   #write(request: EditRequest<unknown>, applied: AppliedEdit, answer: unknown): Promise<void> {
     const { commits, bodies, rows, documents, result } = applied;
+    const { fingerprint } = request;
     const { actor, call } = request.invocation;
     const callRow: CallRow | undefined =
-      call === undefined
+      call === undefined || fingerprint === undefined
         ? undefined
-        : { actor, call, fingerprint: request.fingerprint ?? "", answer: JSON.stringify(answer) };
+        : {
+            actor,
+            call,
+            fingerprint,
+            answer: JSON.stringify(answer),
+            time: result.time,
+          };
     if (commits.length === 0 && callRow === undefined) return Promise.resolve();
-    if (callRow !== undefined) this.#answering.set(`${actor}:${call!}`, callRow);
     const written = this.#writer.write({
       commits,
       rows,
       call: callRow,
       durable: (positions) => {
         for (const [index, commit] of commits.entries()) {
-          const { expectedVersion, ...rest } = commit;
+          const { expectedVersion, undo: _, ...rest } = commit;
           const live = documents.get(commit.block)!;
           live.durable = expectedVersion + 1;
           live.durableState = result.changes.find(({ block }) => block === commit.block)!.state;
@@ -269,6 +316,8 @@ export class CommitDoor {
       if (callRow !== undefined) this.#answering.delete(`${actor}:${call!}`);
     });
     const quiet = settled.catch(() => undefined);
+    if (callRow !== undefined)
+      this.#answering.set(`${actor}:${call!}`, { row: callRow, durable: settled });
     for (const { block } of commits) documents.get(block)!.written = quiet;
     return settled;
   }
@@ -280,6 +329,11 @@ interface AppliedEdit {
   readonly bodies: readonly CommitBody[];
   readonly rows: readonly NewBlockRow[];
   readonly documents: ReadonlyMap<string, LiveDocument>;
+}
+
+function undoOf(change: RecordedChange): NewCommit["undo"] {
+  if (change.kind === "flip") return { kind: "flip", edit: change.edit, active: change.active };
+  return change.kind === "text" || change.kind === "import" ? { kind: "text" } : undefined;
 }
 
 function applyToDocument(

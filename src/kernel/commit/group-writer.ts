@@ -1,4 +1,5 @@
 import { KumikoError } from "../../base/index.ts";
+import { isDamage, type Quarantine } from "../quarantine.ts";
 import type { Batch, CallRow, NewBlockRow, NewCommit, Store } from "../ports.ts";
 
 /** Everything one Edit changed, applied in memory and waiting for the disk. */
@@ -10,6 +11,15 @@ export interface Pending {
   durable(positions: readonly number[]): void;
 }
 
+export interface GroupWriterPorts {
+  readonly store: Store;
+  readonly quarantine: Quarantine;
+  /** Every write is made only while this lease is held. */
+  fence(): NonNullable<Batch["fence"]>;
+  /** A write failed: memory must forget what is not on disk. */
+  unwritten(): void;
+}
+
 /**
  * Writes what is waiting, all of it at once, whenever the store is idle: under load many Edits share one
  * fsync, and without load nobody waits for company.
@@ -17,14 +27,13 @@ export interface Pending {
  * When a write fails, everything in it fails, and everything that was applied on top of it.
  */
 export class GroupWriter {
-  readonly #store: Store;
-  readonly #failed: () => void;
-  #waiting: { pending: Pending; resolve: () => void; reject: (error: unknown) => void }[] = [];
+  readonly #ports: GroupWriterPorts;
+  #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
+  #last: Promise<unknown> = Promise.resolve();
 
-  constructor(store: Store, failed: () => void) {
-    this.#store = store;
-    this.#failed = failed;
+  constructor(ports: GroupWriterPorts) {
+    this.#ports = ports;
   }
 
   /** Resolves when it is on disk. */
@@ -32,7 +41,13 @@ export class GroupWriter {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#waiting.push({ pending, resolve, reject });
     this.#running ??= this.#run();
+    this.#last = promise.catch(() => undefined);
     return promise;
+  }
+
+  /** Resolves when all that was handed over before is on disk or has failed. */
+  async decided(): Promise<void> {
+    await this.#last;
   }
 
   /** Resolves when nothing is waiting any more. */
@@ -47,29 +62,78 @@ export class GroupWriter {
       const group = this.#waiting;
       this.#waiting = [];
       try {
-        const positions = await this.#commit(batchOf(group.map(({ pending }) => pending)));
-        let from = 0;
-        for (const { pending, resolve } of group) {
-          const to = from + pending.commits.length;
-          pending.durable(positions.slice(from, to));
-          from = to;
-          resolve();
-        }
+        await this.#writeGroup(group);
       } catch (error) {
+        if (isDamage(error)) {
+          await this.#writeApart(group);
+          continue;
+        }
         const lost = [...group, ...this.#waiting];
         this.#waiting = [];
-        this.#failed();
+        this.#ports.unwritten();
         for (const { reject } of lost) reject(error);
       }
     }
     this.#running = undefined;
   }
 
+  async #writeGroup(group: readonly Waiting[]): Promise<void> {
+    const positions = await this.#commit({
+      ...batchOf(group.map(({ pending }) => pending)),
+      fence: this.#ports.fence(),
+    });
+    let from = 0;
+    for (const { pending, resolve } of group) {
+      const to = from + pending.commits.length;
+      pending.durable(positions.slice(from, to));
+      from = to;
+      resolve();
+    }
+  }
+
+  /**
+   * One block of the group is damaged at rest: its Edits fail, and those that were built on them; nobody
+   * else's do.
+   */
+  async #writeApart(group: readonly Waiting[]): Promise<void> {
+    const lost = new Map<string, unknown>();
+    const built = ({ pending }: Waiting): unknown =>
+      lost.get(pending.commits.find(({ block }) => lost.has(block))?.block ?? "");
+    const lose = ({ pending, reject }: Waiting, error: unknown): void => {
+      for (const { block } of pending.commits) lost.set(block, error);
+      this.#ports.unwritten();
+      reject(error);
+    };
+    for (const each of group) {
+      const reason = built(each);
+      try {
+        if (reason !== undefined) throw reason;
+        await this.#writeGroup([each]);
+      } catch (error) {
+        lose(each, isDamage(error) ? this.#damaged(each.pending, error) : error);
+      }
+    }
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const each of waiting) {
+      const reason = built(each);
+      if (reason === undefined) this.#waiting.push(each);
+      else lose(each, reason);
+    }
+  }
+
+  /** Damage to a row of somebody else's is told as it is and takes nobody with it. */
+  #damaged({ commits }: Pending, error: KumikoError): KumikoError {
+    const whose = commits.find(({ block }) => block === error.facts["block"]);
+    return whose === undefined ? error : this.#ports.quarantine.put(whose.block, error);
+  }
+
   async #commit(batch: Batch): Promise<readonly number[]> {
     let why: string;
     try {
-      const outcome = await this.#store.commit(batch);
+      const outcome = await this.#ports.store.commit(batch);
       if (outcome.kind === "committed") return outcome.positions;
+      if (outcome.kind === "fenced") throw fenced();
       why = `the store answered "${outcome.kind}"`;
     } catch (cause) {
       if (cause instanceof KumikoError && cause.code !== "journal_unwritable") throw cause;
@@ -77,6 +141,20 @@ export class GroupWriter {
     }
     throw unwritable(why, undefined);
   }
+}
+
+interface Waiting {
+  readonly pending: Pending;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+function fenced(): KumikoError {
+  return new KumikoError(
+    "fenced",
+    "Another process has taken over this kernel's work, so nothing of this edit was kept. Reading goes on; " +
+      "open the kernel again to write.",
+  );
 }
 
 function unwritable(why: string, cause: unknown): KumikoError {

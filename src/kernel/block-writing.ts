@@ -1,0 +1,223 @@
+import { type Clock, KeyedQueue, KumikoError } from "../base/index.ts";
+import type { EditTarget, Splice } from "../blocks/index.ts";
+import type {
+  BlockFlags,
+  BlockKind,
+  BlockMetadata,
+  BlockRole,
+  BlockStatus,
+} from "../protocol/index.ts";
+import type { Appends } from "./appends.ts";
+import type { BlockState } from "./block-state.ts";
+import type {
+  Applied,
+  AppliedChange,
+  CommitDoor,
+  PlannedChange,
+  Submitted,
+} from "./commit/door.ts";
+import type { Contexts } from "./contexts.ts";
+import type { Invocation } from "./invocation.ts";
+import type { Listing } from "./listing.ts";
+import { type LiveDocument, unknownBlock } from "./live-documents.ts";
+import type { OwnerLease } from "./owner-lease.ts";
+import { editTarget } from "./readable-document.ts";
+import { checkPlace, checkStateChange, type Places } from "./structure.ts";
+
+export interface NewBlock {
+  readonly context: string;
+  readonly parent?: string | null | undefined;
+  readonly role: BlockRole;
+  readonly kind: BlockKind;
+  readonly content?: string | undefined;
+  readonly metadata?: BlockMetadata | undefined;
+  readonly flags?: BlockFlags | undefined;
+  readonly status?: BlockStatus | undefined;
+}
+
+/** An edit of text in any number of blocks: translated for each against the document as it is then. */
+export interface TextEdit<Answer> {
+  readonly blocks: readonly string[];
+  readonly operation: "append" | "change";
+  readonly edit?: string | undefined;
+  readonly fingerprint?: string | undefined;
+  translate(target: EditTarget, block: string): readonly Splice[];
+  answer(applied: Applied): Answer;
+}
+
+export interface StateChange<Answer> {
+  readonly fingerprint?: string | undefined;
+  change(state: BlockState, target: EditTarget): BlockState;
+  answer(applied: AppliedChange, edit: string): Answer;
+}
+
+export interface BlockWritingPorts {
+  readonly clock: Clock;
+  readonly contexts: Contexts;
+  readonly places: Places;
+  readonly door: CommitDoor;
+  readonly owner: OwnerLease;
+  readonly appends: Appends;
+  readonly listing: Listing;
+  /** What a block is, with what is not on disk yet. */
+  appliedState(block: string): Promise<BlockState>;
+}
+
+/** What can be done to blocks, said as plans for the door: create, edit, change what they are. */
+export class BlockWriting {
+  readonly #ports: BlockWritingPorts;
+  readonly #placing = new KeyedQueue();
+
+  constructor(ports: BlockWritingPorts) {
+    this.#ports = ports;
+  }
+
+  async create<Answer>(
+    invocation: Invocation,
+    request: NewBlock,
+    options: { fingerprint?: string | undefined; answer(applied: Applied): Answer },
+  ): Promise<Answer> {
+    const { contexts, door } = this.#ports;
+    await contexts.check(request.context);
+    // Ids and places are given one after the other; what is placed goes to disk together.
+    const submitted = await this.#placing.run(
+      [request.context],
+      async (): Promise<Submitted<Answer>> => {
+        const state = await this.#newState(invocation, request);
+        const { block } = state;
+        const insert = request.content ?? "";
+        return door.submit({
+          invocation,
+          operation: "create",
+          blocks: [block],
+          fingerprint: options.fingerprint,
+          plan: () => [{ block, state, text: { splices: [{ at: 0, remove: 0, insert }] } }],
+          answer: (applied) => options.answer(applied),
+        });
+      },
+    );
+    await submitted.durable;
+    return submitted.answer;
+  }
+
+  async editText<Answer>(invocation: Invocation, request: TextEdit<Answer>): Promise<Answer> {
+    return this.#ports.door.edit({
+      invocation,
+      operation: request.operation,
+      blocks: request.blocks,
+      edit: request.edit,
+      fingerprint: request.fingerprint,
+      plan: (documents) =>
+        [...documents.values()].map((live): PlannedChange => {
+          const state = known(live);
+          const splices = request.translate(editTarget(live.document), live.block);
+          if (state.status !== "pending" || splices.length === 0)
+            return { block: live.block, text: { splices } };
+          const running: BlockState = {
+            ...state,
+            status: "running",
+            ...this.#ownership("running", invocation.actor),
+          };
+          return { block: live.block, text: { splices }, state: running };
+        }),
+      answer: (applied) => request.answer(applied),
+    });
+  }
+
+  async changeState<Answer>(
+    invocation: Invocation,
+    block: string,
+    options: StateChange<Answer>,
+  ): Promise<Answer> {
+    await this.#ports.appends.end(block);
+    return this.#ports.door.edit({
+      invocation,
+      operation: "change",
+      blocks: [block],
+      fingerprint: options.fingerprint,
+      plan: (documents) => {
+        const live = documents.get(block)!;
+        const before = known(live);
+        const changed = options.change(before, editTarget(live.document));
+        const after =
+          changed.status === before.status
+            ? changed
+            : { ...changed, ...this.#ownership(changed.status, invocation.actor) };
+        checkStateChange(before, after);
+        return JSON.stringify(before) === JSON.stringify(after)
+          ? [{ block }]
+          : [{ block, state: after }];
+      },
+      answer: ({ changes, edit }) => options.answer(changes[0]!, edit),
+    });
+  }
+
+  /** A version that changes nothing, so that everybody hears of what happened to the block otherwise. */
+  async announce(invocation: Invocation, block: string): Promise<void> {
+    await this.#ports.door.edit({
+      invocation: { ...invocation, call: undefined },
+      operation: "delete",
+      blocks: [block],
+      plan: (documents) => [{ block, state: known(documents.get(block)!) }],
+      answer: () => undefined,
+    });
+  }
+
+  /** A block whose owner is gone will never end by itself. */
+  async closeOrphans(): Promise<void> {
+    const { listing, owner } = this.#ports;
+    const invocation: Invocation = { actor: "system", message: "Its owner is gone." };
+    for (const { block, state } of await listing.running()) {
+      if (state === undefined || (await owner.isAlive(state.lease))) continue;
+      try {
+        await this.changeState(invocation, block, {
+          change: (now) => ({ ...now, status: "error" }),
+          answer: () => undefined,
+        });
+      } catch (error) {
+        // It was reported, and nobody can say more about it.
+        if (!(error instanceof KumikoError) || error.code !== "quarantined") throw error;
+      }
+    }
+  }
+
+  /** Only the holder of the context's queue may ask. */
+  async #newState(invocation: Invocation, request: NewBlock): Promise<BlockState> {
+    const { clock, places } = this.#ports;
+    const { context, parent = null, kind, role, content } = request;
+    const above = parent === null ? undefined : await this.#ports.appliedState(parent);
+    checkPlace(kind, above);
+    if (above !== undefined && above.context !== context) {
+      throw new KumikoError(
+        "wrong_parent",
+        `${above.block} belongs to the context ${above.context}.`,
+        { parent: above.block, context },
+      );
+    }
+    return {
+      block: await places.newId(context, invocation.actor),
+      context,
+      parent,
+      order: await places.orderAtEnd(context, parent),
+      kind,
+      role,
+      status: request.status ?? (content === undefined ? "pending" : "done"),
+      flags: request.flags ?? {},
+      metadata: request.metadata ?? {},
+      ...this.#ownership(request.status, invocation.actor),
+      created: clock.now(),
+    };
+  }
+
+  /** Who writes a block while it runs, and under which lease. */
+  #ownership(status: BlockStatus | undefined, actor: string): Pick<BlockState, "owner" | "lease"> {
+    return status === "running"
+      ? { owner: actor, lease: this.#ports.owner.name }
+      : { owner: null, lease: null };
+  }
+}
+
+function known(live: LiveDocument): BlockState {
+  if (live.state === undefined) throw unknownBlock(live.block);
+  return live.state;
+}

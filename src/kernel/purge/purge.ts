@@ -1,0 +1,267 @@
+import { checkWellFormed, type Clock, KumikoError } from "../../base/index.ts";
+import { BlockDocument, type RecordedCommit } from "../../blocks/index.ts";
+import { type CommitBody, decodeBody, encodeBody } from "../commit-body.ts";
+import type { Authorise } from "../commit/door.ts";
+import type { Invocation } from "../invocation.ts";
+import type { Listing } from "../listing.ts";
+import { toRecorded } from "../live-documents.ts";
+import type { NewBlockRow, Rewrite, Store, StoredCommit } from "../ports.ts";
+import { decoding, type Quarantine } from "../quarantine.ts";
+import { everything, fillerFor, maskCommits, maskJson, maskText, occurrences } from "./mask.ts";
+import { unitHistory } from "./unit-history.ts";
+
+const SPACE = "gaps";
+/** Anything shorter stands everywhere. */
+const SHORTEST = 3;
+
+export type PurgeRequest = { readonly text: string } | { readonly block: string };
+
+/** A place where something was removed for good. It says how much, never what. */
+export interface Gap {
+  readonly block: string;
+  readonly by: string;
+  readonly time: number;
+  /** UTF-16 units of text that were replaced, over all versions together. */
+  readonly units: number;
+  /** Commits that were written anew. */
+  readonly commits: number;
+  readonly why: string | null;
+}
+
+export interface Purged {
+  readonly gaps: readonly Gap[];
+  /** Answered calls that were forgotten: a retry of one is a new call. */
+  readonly calls: number;
+  /** Blocks that could not be looked at, because they are damaged. */
+  readonly unreadable: readonly string[];
+}
+
+type PurgePlace = Pick<Gap, "block" | "units" | "commits">;
+
+export interface PurgePreview {
+  readonly places: readonly PurgePlace[];
+  readonly unreadable: readonly string[];
+}
+
+export interface PurgePorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly listing: Listing;
+  readonly quarantine: Quarantine;
+  readonly authorise: Authorise;
+  newPeer(): string;
+  /** Runs a task while nobody reads, changes or puts in order what is stored of a block. */
+  alone<Result>(block: string, task: () => Promise<Result>): Promise<Result>;
+  /** Tells everybody, by a commit of the block that changes no text. */
+  announce(invocation: Invocation, block: string): Promise<void>;
+}
+
+/** What is to be written, and of which version it was made. */
+interface Plan {
+  readonly version: number;
+  readonly units: number;
+  readonly commits: Rewrite["commits"];
+  readonly row: NewBlockRow | undefined;
+}
+
+/**
+ * Removes content for good: from every version, message and answer. What stood there is masked at its
+ * length, so that positions, versions, blame and undo stay true, and a named gap says that it happened.
+ */
+export class Purge {
+  readonly #ports: PurgePorts;
+
+  constructor(ports: PurgePorts) {
+    this.#ports = ports;
+  }
+
+  async purge(invocation: Invocation, request: PurgeRequest): Promise<Purged> {
+    if ("text" in request) checkSecret(request.text);
+    // First the answers: rewriting a block clears away what forgetting leaves in the files.
+    const calls = await this.#forgetCalls(request);
+    const gaps: Gap[] = [];
+    const unreadable: string[] = [];
+    for await (const block of this.#blocks(request)) {
+      try {
+        const gap = await this.#purgeBlock(invocation, block, request);
+        if (gap !== undefined) gaps.push(gap);
+      } catch (error) {
+        const damaged = error instanceof KumikoError && error.code === "quarantined";
+        if (!damaged || "block" in request) throw error;
+        unreadable.push(block);
+      }
+    }
+    const later = await this.#forgetCalls(request);
+    if (later > 0 || (calls > 0 && gaps.length === 0)) await this.#ports.store.vacuum();
+    return { gaps, calls: calls + later, unreadable };
+  }
+
+  /** Where something would be removed, and how much. Changes nothing. */
+  async preview(request: PurgeRequest): Promise<PurgePreview> {
+    if ("text" in request) checkSecret(request.text);
+    const places: PurgePlace[] = [];
+    const unreadable: string[] = [];
+    for await (const block of this.#blocks(request)) {
+      try {
+        const plan = await this.#plan(block, request);
+        if (plan !== undefined)
+          places.push({ block, units: plan.units, commits: plan.commits.length });
+      } catch (error) {
+        const damaged = error instanceof KumikoError && error.code === "quarantined";
+        if (!damaged || "block" in request) throw error;
+        unreadable.push(block);
+      }
+    }
+    return { places, unreadable };
+  }
+
+  /** What was removed from a block, oldest first. */
+  async gapsOf(block: string): Promise<Gap[]> {
+    const gaps: Gap[] = [];
+    for (;;) {
+      const value = await this.#ports.store.get(SPACE, gapName(block, gaps.length + 1));
+      if (value === undefined) return gaps;
+      gaps.push(JSON.parse(value) as Gap);
+    }
+  }
+
+  async *#blocks(request: PurgeRequest): AsyncGenerator<string, void, void> {
+    if ("block" in request) yield request.block;
+    else for await (const { block } of this.#ports.listing.all()) yield block;
+  }
+
+  async #purgeBlock(
+    invocation: Invocation,
+    block: string,
+    request: PurgeRequest,
+  ): Promise<Gap | undefined> {
+    const { store, clock } = this.#ports;
+    // Most blocks have nothing to purge: only one that has is kept from everybody.
+    const found = await this.#plan(block, request);
+    if (found === undefined) return undefined;
+    await this.#authorise(invocation, block);
+    const gap = await this.#ports.alone(block, async () => {
+      const plan = await this.#plan(block, request, found);
+      if (plan === undefined) return undefined;
+      const { actor: by, message: why = null } = invocation;
+      const { units, commits, row } = plan;
+      const made: Gap = { block, by, time: clock.now(), units, commits: commits.length, why };
+      const key = gapName(block, (await this.gapsOf(block)).length + 1);
+      await store.rewrite({
+        block,
+        commits,
+        row,
+        note: { space: SPACE, key, value: JSON.stringify(made) },
+      });
+      return made;
+    });
+    if (gap !== undefined) await this.#ports.announce(invocation, block);
+    return gap;
+  }
+
+  /** Undefined when the block holds nothing of what must go. */
+  async #plan(block: string, request: PurgeRequest, known?: Plan): Promise<Plan | undefined> {
+    const { store, quarantine } = this.#ports;
+    return quarantine.reading(block, async () => {
+      const stored = await store.commitsOf(block, 0);
+      if (stored.length === 0) return undefined;
+      if (known?.version === stored.length) return known;
+      const row = await store.row(block);
+      return decoding("a commit", () => planOf(stored, row, request, this.#ports.newPeer()));
+    });
+  }
+
+  async #authorise({ actor }: Invocation, block: string): Promise<void> {
+    const { decision, reason } = await this.#ports.authorise(actor, "delete", block);
+    if (decision === "allow") return;
+    throw new KumikoError("denied", `${actor} may not delete from ${block}: ${reason}`, {
+      actor,
+      operation: "delete",
+      target: block,
+      decision,
+    });
+  }
+
+  /** Answers quote texts as JSON and in diffs, which take lines apart. */
+  async #forgetCalls(request: PurgeRequest): Promise<number> {
+    const { store } = this.#ports;
+    if ("block" in request) return store.forgetCalls({ containing: request.block });
+    const lines = request.text.split("\n").filter((line) => line.length >= SHORTEST);
+    let forgotten = 0;
+    for (const text of new Set([request.text, ...lines])) {
+      const containing = JSON.stringify(text).slice(1, -1);
+      forgotten += await store.forgetCalls({ containing });
+    }
+    return forgotten;
+  }
+}
+
+function gapName(block: string, number: number): string {
+  return `${block} ${number}`;
+}
+
+function planOf(
+  stored: readonly StoredCommit[],
+  row: NewBlockRow | undefined,
+  request: PurgeRequest,
+  peer: string,
+): Plan | undefined {
+  const secret = "text" in request ? request.text : "";
+  const filler = fillerFor(secret);
+  const bodies = stored.map(({ body }) => decodeBody(body));
+  const recorded = stored.map(toRecorded);
+  const history = unitHistory(recorded);
+  const marks = secret === "" ? everything(history) : occurrences(history, secret);
+  const masked =
+    marks.size === 0 ? recorded : maskCommits(recorded, history, marks, { filler, peer });
+  checkLoads(masked);
+  const clean = (text: string): string => (secret === "" ? text : maskText(text, secret, filler));
+  const cleanRow = (old: NewBlockRow): NewBlockRow => ({
+    ...old,
+    attributes:
+      secret === ""
+        ? old.attributes
+        : JSON.stringify(maskJson(JSON.parse(old.attributes), secret, filler)),
+  });
+  const commits = stored.flatMap(({ version, body, message }, index) => {
+    const { change, peer: writer, marked } = masked[index]!;
+    const old = bodies[index]!.row;
+    const made: CommitBody = { change, peer: writer, marked, row: old && cleanRow(old) };
+    const rewritten = { version, body: encodeBody(made), message: message && clean(message) };
+    const same = rewritten.message === message && sameBytes(rewritten.body, body);
+    return same ? [] : [rewritten];
+  });
+  const newRow = row && cleanRow(row);
+  const rowChanged = newRow !== undefined && newRow.attributes !== row?.attributes;
+  if (commits.length === 0 && !rowChanged) return undefined;
+  return {
+    version: stored.length,
+    units: marks.size,
+    commits,
+    row: rowChanged ? onlyNew(newRow) : undefined,
+  };
+}
+
+/** Nothing is written that could not be read again. */
+function checkLoads(commits: readonly RecordedCommit[]): void {
+  using document = BlockDocument.load(undefined, { peer: "2", commits });
+  if (document.version !== commits.length) throw new Error("a purge would lose versions");
+}
+
+function onlyNew({ block, context, parent, order, kind, role, status, attributes }: NewBlockRow) {
+  return { block, context, parent, order, kind, role, status, attributes };
+}
+
+function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
+  return left.length === right.length && left.every((byte, index) => byte === right[index]);
+}
+
+function checkSecret(text: string): void {
+  checkWellFormed(text);
+  if (text.trim().length >= SHORTEST) return;
+  throw new KumikoError(
+    "invalid_argument",
+    `A text to purge has ${SHORTEST} characters or more, white space apart: anything shorter stands everywhere.`,
+    { length: text.length, minimum: SHORTEST },
+  );
+}

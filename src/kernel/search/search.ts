@@ -1,0 +1,157 @@
+import { realTimers, type Timers } from "../../base/index.ts";
+import {
+  compilePattern,
+  type FoundLine,
+  type Replacement,
+  type ScanLimits,
+  TextMatcher,
+  type TextQuery,
+  TextScan,
+} from "../../base/search/index.ts";
+import type { Invocation } from "../invocation.ts";
+import type { Keyframe, SearchAnswer, SearchHelp, Store } from "../ports.ts";
+import { Scanner } from "./scanner.ts";
+
+/** How long one search may take, in milliseconds. */
+const DEADLINE = 2_000;
+/** A literal in a shorter text is found sooner here than a thread is told about it. */
+const SHORT_TEXT = 256 * 1024;
+
+export interface SearchOptions {
+  readonly deadline?: number | undefined;
+  /** Real ones, unless a test has its own: what is waited for happens on another thread. */
+  readonly timers?: Timers | undefined;
+}
+
+export interface SearchPorts {
+  readonly store: Store;
+  /** A block's durable text, now or at a version. */
+  text(block: string, version?: number): Promise<Keyframe>;
+  /** Puts on disk what still waits to be appended anywhere. */
+  settle(): Promise<void>;
+  /** A search had to ask for the block's text: kept whole, it could be indexed. */
+  asked(block: string): void;
+}
+
+/** What to look for in which blocks; every limit is the caller's. */
+export interface KernelSearch extends ScanLimits {
+  readonly query: TextQuery;
+  readonly kinds: readonly string[] | undefined;
+  readonly context: string | undefined;
+  readonly pathPrefix: string | undefined;
+}
+
+export interface BlockSearch {
+  readonly block: string;
+  readonly version: number | undefined;
+  readonly query: TextQuery;
+  readonly contextLines: number;
+  readonly lines: number;
+}
+
+export interface FoundInText {
+  readonly version: number;
+  readonly lines: readonly FoundLine[];
+  readonly truncated: boolean;
+  readonly timedOut: boolean;
+}
+
+export interface PatternInBlock {
+  readonly block: string;
+  readonly version: number | undefined;
+  readonly pattern: string;
+  readonly ignoreCase: boolean;
+  readonly replacement: string;
+  readonly most: number;
+}
+
+/** Finds text in blocks. Other people's patterns run on threads that are ended in time. */
+export class Search implements AsyncDisposable {
+  readonly #ports: SearchPorts;
+  readonly #deadline: number;
+  readonly #scanner: Scanner;
+
+  constructor(ports: SearchPorts, options: SearchOptions = {}) {
+    this.#ports = ports;
+    this.#deadline = options.deadline ?? DEADLINE;
+    this.#scanner = new Scanner(options.timers ?? realTimers);
+  }
+
+  async inBlock(invocation: Invocation, wanted: BlockSearch): Promise<FoundInText> {
+    const { block, query, contextLines, lines: linesPerText } = wanted;
+    const matcher = new TextMatcher(query);
+    const { version, text } = await this.#ports.text(block, wanted.version);
+    const limits: ScanLimits = { contextLines, linesPerText, texts: 1 };
+    if (matcher.isLiteral && text.length <= SHORT_TEXT) {
+      return { version, ...scanHere(matcher, limits, text) };
+    }
+    const request = { ...this.#call(invocation), query, limits };
+    const { found, more, truncated, timedOut } = await this.#scanner.scan(request, [
+      { block, text },
+    ]);
+    const lines = found.get(block) ?? [];
+    return { version, lines, truncated: truncated || more.has(block), timedOut };
+  }
+
+  async everywhere(invocation: Invocation, wanted: KernelSearch): Promise<SearchAnswer> {
+    // Refused here, before anyone is asked for anything.
+    compilePattern(wanted.query);
+    await this.#ports.settle();
+    const help: SearchHelp = {
+      current: async (block) => {
+        const current = await this.#ports.text(block);
+        this.#ports.asked(block);
+        return current;
+      },
+      scan: ({ query, contextLines, linesPerText, texts, ...call }, searched) =>
+        this.#scanner.scan(
+          { ...call, query, limits: { contextLines, linesPerText, texts } },
+          searched,
+        ),
+    };
+    return this.#ports.store.search.search({ ...wanted, ...this.#call(invocation) }, help);
+  }
+
+  /** What a pattern matches in a block at a version, each with what is to stand there. */
+  async replacements(
+    invocation: Invocation,
+    { block, version, pattern, ignoreCase, replacement, most }: PatternInBlock,
+  ): Promise<{ version: number; replacements: readonly Replacement[] }> {
+    const found = await this.#ports.text(block, version);
+    const replacements = await this.#scanner.replacements(this.#call(invocation), found.text, {
+      pattern,
+      ignoreCase,
+      replacement,
+      most,
+    });
+    return { version: found.version, replacements };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#scanner[Symbol.asyncDispose]();
+  }
+
+  #call({ actor, signal }: Invocation): {
+    caller: string;
+    milliseconds: number;
+    signal: AbortSignal | undefined;
+  } {
+    return { caller: actor, milliseconds: this.#deadline, signal };
+  }
+}
+
+function scanHere(
+  matcher: TextMatcher,
+  limits: ScanLimits,
+  text: string,
+): Omit<FoundInText, "version"> {
+  const lines: FoundLine[] = [];
+  let more = false;
+  const scan = new TextScan(matcher, limits, {
+    found: (_, line) => void lines.push(line),
+    more: () => void (more = true),
+    expired: () => false,
+  });
+  scan.scan("", text);
+  return { lines, truncated: more || scan.truncated, timedOut: false };
+}

@@ -1,0 +1,158 @@
+import { KumikoError } from "../base/index.ts";
+import { unifiedDiff } from "../blocks/index.ts";
+import type { Appends } from "./appends.ts";
+import type { CommitDoor, PlannedChange } from "./commit/door.ts";
+import type { Invocation } from "./invocation.ts";
+import type { EditRow, Store } from "./ports.ts";
+import { ReplayedText } from "./replayed-text.ts";
+
+export interface UndoRequest {
+  /** Without it: the newest of `actor`. */
+  readonly edit?: string | undefined;
+  /** The caller, unless another is named. */
+  readonly actor?: string | undefined;
+  readonly fingerprint?: string | undefined;
+}
+
+/** What an undo or a redo did. */
+export interface Flipped {
+  /** The Edit that did it. */
+  readonly edit: string;
+  /** The Edit that was switched off or on, and whose it is. */
+  readonly flipped: string;
+  readonly actor: string;
+  readonly blocks: readonly FlippedBlock[];
+}
+
+interface FlippedBlock {
+  readonly block: string;
+  readonly version: number;
+  readonly diff: string;
+  /** UTF-16 units of the Edit that stay as they are, because another Edit hides them too. */
+  readonly stayed: number;
+}
+
+export interface UndoPorts {
+  readonly store: Store;
+  readonly door: CommitDoor;
+  readonly appends: Appends;
+  newEdit(): string;
+}
+
+type Direction = "undo" | "redo";
+
+/** The Edit that is to become active or not. */
+interface Choice {
+  readonly row: EditRow;
+  readonly active: boolean;
+}
+
+/** An Edit may turn out to be flipped already by somebody who was faster; then another is chosen. */
+const ATTEMPTS = 16;
+/** The id of a flip says what it flipped, so that undoing an undo needs no search. */
+const FLIP = /^e[^-]+-\d+-(undoes|redoes)-(.+)$/;
+
+/**
+ * Undo and redo of whole Edits, over all the blocks they changed. The Edit is chosen from the journal and
+ * flipped where its documents stand now: two who choose the same one cannot both have it.
+ */
+export class Undo {
+  readonly #ports: UndoPorts;
+
+  constructor(ports: UndoPorts) {
+    this.#ports = ports;
+  }
+
+  async flip(what: Direction, invocation: Invocation, request: UndoRequest): Promise<Flipped> {
+    for (let attempt = 1; ; attempt++) {
+      const { door } = this.#ports;
+      const earlier = await door.answered<Flipped>(invocation, request.fingerprint);
+      if (earlier !== undefined) return earlier;
+      const choice = await this.#choose(what, invocation, request);
+      try {
+        return await this.#carryOut(choice, invocation, request);
+      } catch (error) {
+        const tooLate = error instanceof KumikoError && error.code === "nothing_to_undo";
+        if (!tooLate || request.edit !== undefined || attempt >= ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  async #choose(what: Direction, invocation: Invocation, request: UndoRequest): Promise<Choice> {
+    const { store, door, appends } = this.#ports;
+    const { edit, actor = invocation.actor } = request;
+    if (edit !== undefined) return this.#named(what, edit, request.actor);
+    // What streams in belongs to the newest Edit: all of it, and the Edit ends here.
+    await appends.endThose((stream) => stream.actor === actor);
+    await door.decided();
+    const row = await (what === "undo" ? store.newestEdit(actor) : store.newestUndone(actor));
+    if (row === undefined) {
+      const nothing = what === "undo" ? "no Edit that could be undone" : "undone nothing since";
+      throw new KumikoError(
+        "nothing_to_undo",
+        `Nothing to ${what}: ${actor} has ${nothing}${what === "undo" ? "" : " that could be redone"}.`,
+        { actor },
+      );
+    }
+    return { row, active: what === "redo" };
+  }
+
+  /** Naming a flip means its target, the other way round. */
+  async #named(what: Direction, edit: string, actor: string | undefined): Promise<Choice> {
+    const { store, door, appends } = this.#ports;
+    const [, direction, target = edit] = FLIP.exec(edit) ?? [];
+    await appends.endThose((stream) => stream.edit === target);
+    await door.decided();
+    const row = await store.edit(target);
+    if (row === undefined) {
+      throw new KumikoError(
+        "unknown_edit",
+        `No Edit ${edit} changed any text here; block_history lists the Edits of a block.`,
+        { edit },
+      );
+    }
+    if (actor !== undefined && row.actor !== actor) {
+      throw new KumikoError(
+        "invalid_argument",
+        `Edit ${edit} is by ${row.actor}, not by ${actor}: name the Edit or the actor, not both.`,
+        { edit, actor: row.actor },
+      );
+    }
+    const redoes = direction === undefined ? false : direction === "undoes";
+    return { row, active: what === "undo" ? redoes : !redoes };
+  }
+
+  async #carryOut(
+    { row, active }: Choice,
+    invocation: Invocation,
+    { fingerprint }: UndoRequest,
+  ): Promise<Flipped> {
+    const told = new Map<string, Pick<FlippedBlock, "diff" | "stayed">>();
+    return this.#ports.door.edit<Flipped>({
+      invocation,
+      operation: "change",
+      blocks: row.blocks,
+      edit: `${this.#ports.newEdit()}-${active ? "redoes" : "undoes"}-${row.edit}`,
+      fingerprint,
+      plan: (documents) =>
+        [...documents.values()].map(({ block, document }): PlannedChange => {
+          const request = { actor: invocation.actor, edit: row.edit };
+          const flip = active ? document.planRedo(request) : document.planUndo(request);
+          const before = document.read();
+          const after = new ReplayedText(before);
+          after.apply({ kind: "text", splices: flip.splices });
+          const { version } = document;
+          const names = { oldName: `version ${version}`, newName: `version ${version + 1}` };
+          const diff = unifiedDiff(before, after.toString(), names);
+          told.set(block, { diff, stayed: flip.stayed });
+          return { block, text: { flip } };
+        }),
+      answer: ({ edit, changes }) => ({
+        edit,
+        flipped: row.edit,
+        actor: row.actor,
+        blocks: changes.map(({ block, version }) => ({ block, version, ...told.get(block)! })),
+      }),
+    });
+  }
+}

@@ -1,0 +1,129 @@
+import { checkIdPart, type Clock, KumikoError, type Timers } from "../base/index.ts";
+import { Kernel } from "./kernel.ts";
+import type { Store } from "./ports.ts";
+import type { DamageReport } from "./quarantine.ts";
+
+/** A kernel as the home folder shows it, without opening it. */
+export interface KernelInfo {
+  readonly kernel: string;
+  readonly folder: string;
+  readonly created: number;
+  /** Bytes in its folder. */
+  readonly bytes: number;
+}
+
+/** Where kernels are kept. The world decides what happens, this only does it. */
+export interface KernelFolders {
+  /** What people call the place. */
+  readonly place: string;
+  has(kernel: string): Promise<boolean>;
+  /** In the order of their names. */
+  list(): Promise<KernelInfo[]>;
+  /** Makes the kernel's folder with an empty store in it, whole or not at all; false when there is one. */
+  create(kernel: string): Promise<boolean>;
+  /** The caller disposes of the store. */
+  openStore(kernel: string): Promise<Store>;
+}
+
+export interface WorldOptions {
+  readonly folders: KernelFolders;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  newPeer(): string;
+  /** Told of everything stored that turns out to be damaged. */
+  onDamage?(report: DamageReport): void;
+}
+
+interface OpenKernel {
+  readonly kernel: Kernel;
+  /** What is done at opening without anyone waiting for it. */
+  readonly housekeeping: Promise<void>;
+}
+
+/**
+ * The kernels of one home folder. Whoever asks for a kernel twice gets the same one; the world owns it and
+ * closes it.
+ */
+export class World implements AsyncDisposable {
+  readonly #options: WorldOptions;
+  readonly #open = new Map<string, Promise<OpenKernel>>();
+  #closed = false;
+
+  constructor(options: WorldOptions) {
+    this.#options = options;
+  }
+
+  list(): Promise<KernelInfo[]> {
+    return this.#options.folders.list();
+  }
+
+  async create(kernel: string): Promise<void> {
+    checkIdPart(kernel, "The kernel");
+    if (await this.#options.folders.create(kernel)) return;
+    throw new KumikoError("already_exists", `There is already a kernel ${kernel}.`, { kernel });
+  }
+
+  /** Opens a kernel, making it first if it is not there. */
+  async openOrCreate(kernel: string): Promise<Kernel> {
+    checkIdPart(kernel, "The kernel");
+    const { folders } = this.#options;
+    if (!(await folders.has(kernel))) await folders.create(kernel);
+    return this.open(kernel);
+  }
+
+  async open(kernel: string): Promise<Kernel> {
+    if (this.#closed) throw new KumikoError("closed", "This world was closed.", {});
+    const opened = this.#open.get(kernel);
+    if (opened !== undefined) return (await opened).kernel;
+    const opening = this.#openKernel(kernel);
+    this.#open.set(kernel, opening);
+    try {
+      return (await opening).kernel;
+    } catch (error) {
+      this.#open.delete(kernel);
+      throw error;
+    }
+  }
+
+  /** Lets what is under way finish and gives the folder free for other processes. */
+  async close(id: string): Promise<void> {
+    const opened = this.#open.get(id);
+    if (opened === undefined) return;
+    this.#open.delete(id);
+    const { kernel, housekeeping } = await opened;
+    await using closing = new AsyncDisposableStack();
+    closing.use(kernel);
+    await housekeeping;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    await using closing = new AsyncDisposableStack();
+    for (const kernel of this.#open.keys()) closing.defer(() => this.close(kernel));
+  }
+
+  async #openKernel(id: string): Promise<OpenKernel> {
+    checkIdPart(id, "The kernel");
+    const { folders, ...options } = this.#options;
+    if (!(await folders.has(id))) throw await unknownKernel(folders, id);
+    await using opening = new AsyncDisposableStack();
+    const store = opening.use(await folders.openStore(id));
+    const kernel = await Kernel.open({ id, store, ...options });
+    opening.move();
+    const housekeeping = kernel.retention.applyWhenDue();
+    // Whoever closes the kernel is told.
+    housekeeping.catch(() => undefined);
+    return { kernel, housekeeping };
+  }
+}
+
+export async function unknownKernel(folders: KernelFolders, kernel: string): Promise<KumikoError> {
+  const { place } = folders;
+  const kernels = (await folders.list()).map((info) => info.kernel);
+  return new KumikoError(
+    "unknown_kernel",
+    `There is no kernel ${kernel} in ${place}` +
+      (kernels.length > 0 ? `; there are: ${kernels.join(", ")}.` : " yet; create one first."),
+    { kernel, place, kernels },
+  );
+}

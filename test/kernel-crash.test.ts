@@ -1,0 +1,164 @@
+import { spawn } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { constants } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { HomeFolder, openWorld } from "../src/app/index.ts";
+import { Random } from "../src/base/index.ts";
+import { median } from "../bench/harness.ts";
+import { diagnose, type Kernel } from "../src/kernel/index.ts";
+import { openSqliteStore } from "../src/store/index.ts";
+import { blockTools, ToolRegistry } from "../src/tools/index.ts";
+import { scaled, seed } from "./support/counts.ts";
+import { compileFaults, pointsAmong } from "./support/fault-library.ts";
+import type { Told } from "./support/kernel-child.ts";
+import { root, runProgram } from "./support/process.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+const child = join(root, "test/support/kernel-child.ts");
+const registry = new ToolRegistry(blockTools);
+const LONG = 15 * 60_000;
+const READY = 2_000;
+
+describe("a kernel whose process is killed", () => {
+  it(
+    "has every acknowledged edit of three clients, and is ready again in 2 s",
+    { timeout: LONG },
+    async () => {
+      using folder = temporaryFolder();
+      const random = new Random(seed());
+      const told: Told[] = [];
+      const ready: number[] = [];
+      for (let life = 0; life < scaled(100); life++) {
+        const now = await killedAfter(folder.path, 1 + random.below(300));
+        ready.push(now[0]!.ready!);
+        told.push(...now);
+        await expectKept(folder.path, now);
+      }
+      await expectKept(folder.path, told);
+      // From the start of the process. One life may meet a machine that is busy with something else.
+      expect(median(ready)).toBeLessThan(READY);
+      const acknowledged = told.filter(({ blocks }) => blocks !== undefined);
+      expect(acknowledged.length).toBeGreaterThan(scaled(100) * 10);
+      expect(told.filter(({ undone }) => undone === true).length).toBeGreaterThan(scaled(100) / 2);
+    },
+  );
+});
+
+describe("a kernel whose disk fails", () => {
+  it.each(["EIO", "ENOSPC"] as const)(
+    "acknowledges nothing that is not there, at any call that answers %s, and goes on when it can",
+    { timeout: LONG },
+    async (name) => {
+      using folder = temporaryFolder();
+      const data = join(folder.path, "data");
+      mkdirSync(data);
+      const points = pointsAmong(200, scaled(200), name === "EIO" ? 3 : 7);
+      const env = {
+        ...process.env,
+        LD_PRELOAD: compileFaults(folder.path),
+        FAULT_CONTROL: folder.write("control", "\0".repeat(24)),
+        FAULT_FOLDER: data,
+      };
+      const errno = String(constants.errno[name]);
+      const args = [child, "faults", data, errno, points.join(",")];
+      const ended = await runProgram(process.execPath, args, { env });
+      expect(ended).toMatchObject({ code: 0, stderr: "" });
+      const told = linesOf(ended.stdout);
+      expect(told.filter(({ note }) => note === "did not resume")).toEqual([]);
+      let opened = 0;
+      for (const point of points) {
+        const mine = told.filter((each) => each.point === point);
+        expect(mine.length).toBeGreaterThan(0);
+        if (mine.some(({ note }) => note?.startsWith("not opened") === true)) continue;
+        opened++;
+        await expectKept(join(data, `point-${point}`), mine);
+      }
+      expect(opened).toBeGreaterThan(points.length / 4);
+      // Faults that strike nobody would prove nothing.
+      const struck = new Set(
+        told
+          .filter(({ refused, note }) => (refused ?? note) !== undefined)
+          .map(({ point }) => point),
+      );
+      expect(struck.size).toBeGreaterThan(points.length * 0.6);
+    },
+  );
+});
+
+/** Runs a kernel and kills it some milliseconds after it was ready. */
+async function killedAfter(home: string, milliseconds: number): Promise<Told[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<Told[]>();
+  const args = [child, "kill", home];
+  // As bin/kumiko does.
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(home, "compiled") };
+  const writer = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"], env });
+  let stdout = "";
+  let stderr = "";
+  writer.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk));
+  writer.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    if (stdout === "") setTimeout(() => writer.kill("SIGKILL"), milliseconds);
+    stdout += chunk;
+  });
+  writer.on("error", reject);
+  writer.on("close", (_code, signal) => {
+    if (signal === "SIGKILL") resolve(linesOf(stdout));
+    else reject(new Error(`The kernel ended by itself: ${stderr}`));
+  });
+  return promise;
+}
+
+/** What was acknowledged is there as it was said, nothing refused for good is, and nothing is damaged. */
+async function expectKept(home: string, told: readonly Told[]): Promise<void> {
+  await expectAnswers(home, told);
+  await using store = await openSqliteStore(join(home, "kernels", "main", "state.db"));
+  expect(await diagnose(store)).toEqual({ findings: [], blocks: [] });
+}
+
+async function expectAnswers(home: string, told: readonly Told[]): Promise<void> {
+  await using world = openWorld(new HomeFolder(home, "test"), (report) => {
+    throw new Error(`damage: ${JSON.stringify(report)}`);
+  });
+  const kernel = await world.open("main");
+  expect(await blocksOf(kernel, { status: "running" })).toEqual([]);
+  for (const { blocks, token, edit, undone } of told) {
+    for (const { block_id, version } of blocks ?? []) {
+      const { text, by } = await at(kernel, block_id, version);
+      const found = [block_id, version, text.includes(token!)];
+      expect(found).toEqual([block_id, version, undone !== true]);
+      if (edit !== undefined) expect(by).toBe(edit);
+    }
+  }
+  const refused = told.filter(({ outcome }) => outcome === "not_written");
+  for (const { block_id } of refused.length === 0 ? [] : await blocksOf(kernel, {})) {
+    const { version } = await kernel.look(block_id, ({ document }) => document);
+    for (let each = 1; each <= version; each++) {
+      const { text } = await at(kernel, block_id, each);
+      for (const { token } of refused) expect(text).not.toContain(token);
+    }
+  }
+}
+
+async function at(
+  kernel: Kernel,
+  block: string,
+  version: number,
+): Promise<{ text: string; by: string }> {
+  return kernel.look(block, ({ document }) => ({
+    text: document.read(version),
+    by: document.entry(version).edit,
+  }));
+}
+
+async function blocksOf(kernel: Kernel, filter: object): Promise<{ block_id: string }[]> {
+  const input = { limit: 1000, ...filter };
+  const invocation = { actor: "test", context: "main" };
+  const listed = await registry.execute(kernel, "block_list", invocation, input);
+  return (listed as { blocks: { block_id: string }[] }).blocks;
+}
+
+function linesOf(stdout: string): Told[] {
+  // The last line of a killed process may be cut; it acknowledged nothing then.
+  const whole = stdout.slice(0, stdout.lastIndexOf("\n") + 1);
+  return whole.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Told]));
+}

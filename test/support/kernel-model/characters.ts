@@ -1,0 +1,92 @@
+/** One UTF-16 unit that was once inserted. It is kept for ever, visible or not. */
+export interface Character {
+  readonly text: string;
+  readonly edit: string;
+  readonly deletedBy: Set<string>;
+}
+
+/** A replacement in a text, in UTF-16 units. */
+export interface Change {
+  readonly at: number;
+  readonly remove: number;
+  readonly insert: string;
+}
+
+/** What a text is to become: characters that stay, and new ones. */
+export type Wanted = readonly (Character | string)[];
+
+/** A block's text as characters with identities, and the characters that each version showed. */
+export class ModelText {
+  readonly #all: Character[] = [];
+  readonly #versions: (readonly Character[])[] = [[]];
+  readonly #isActive: (edit: string) => boolean;
+
+  constructor(isActive: (edit: string) => boolean) {
+    this.#isActive = isActive;
+  }
+
+  get version(): number {
+    return this.#versions.length - 1;
+  }
+
+  visible(version = this.version): readonly Character[] {
+    return this.#versions[version]!;
+  }
+
+  read(version = this.version): string {
+    return textOf(this.visible(version));
+  }
+
+  /** The next version: changes one after the other, new text directly behind the visible text before it. */
+  commit(changes: readonly Change[], edit: string): void {
+    let visible = [...this.visible()];
+    for (const { at, remove, insert } of changes) {
+      for (const character of visible.slice(at, at + remove)) character.deletedBy.add(edit);
+      const added = insert.split("").map((text) => ({ text, edit, deletedBy: new Set<string>() }));
+      const place = at === 0 ? 0 : this.#all.indexOf(visible[at - 1]!) + 1;
+      this.#all.splice(place, 0, ...added);
+      visible.splice(at, remove, ...added);
+    }
+    this.#versions.push(visible);
+  }
+
+  /** The next version, after some Edit was switched off or on. */
+  flip(): void {
+    this.#versions.push(this.#shown(this.#isActive));
+  }
+
+  /** What an Edit's being switched comes to, and how many of its characters it would not change. */
+  ifFlipped(edit: string, active: boolean): { wanted: Wanted; stayed: number } {
+    const wanted = this.#shown((other) => (other === edit ? active : this.#isActive(other)));
+    const [before, behind] = [new Set(this.visible()), new Set(wanted)];
+    const stayed = this.#all
+      .filter((one) => one.edit === edit || one.deletedBy.has(edit))
+      .filter((one) => before.has(one) === behind.has(one)).length;
+    return { wanted, stayed };
+  }
+
+  /** What a version showed: what is still there stays, what is not is written anew. */
+  ifRolledBack(version: number): Wanted {
+    const [now, then] = [new Set(this.visible()), new Set(this.visible(version))];
+    return this.#all.filter((one) => then.has(one)).map((one) => (now.has(one) ? one : one.text));
+  }
+
+  #shown(isActive: (edit: string) => boolean): Character[] {
+    return this.#all.filter(
+      ({ edit, deletedBy }) => isActive(edit) && ![...deletedBy].some(isActive),
+    );
+  }
+}
+
+export function textOf(characters: Wanted): string {
+  return characters.map((each) => (typeof each === "string" ? each : each.text)).join("");
+}
+
+/** What changes of one text, none touching another, make of it. */
+export function changed(before: readonly Character[], changes: readonly Change[]): Wanted {
+  const wanted: (Character | string)[] = [...before];
+  for (const { at, remove, insert } of changes.toReversed()) {
+    wanted.splice(at, remove, ...insert.split(""));
+  }
+  return wanted;
+}
