@@ -192,13 +192,14 @@ describe("block tools", () => {
       patch: "@@\n one\n-two\n+TWO\n three\n",
       dry_run: true,
     });
-    expect(dry).toMatchObject({ dry_run: true, hunks: [{ hunk: 1, line: 0 }] });
+    expect(dry).toMatchObject({ dry_run: true, files: [{ hunks: [{ hunk: 1, line: 0 }] }] });
     expect(await textOf(kernel, block_id)).toBe("one\ntwo\nthree\n");
     await call("claude", "block_apply_patch", {
       block_id,
       patch: "@@\n one\n-two\n+TWO\n three\n",
     });
     await call("claude", "block_replace", { block_id, old: "three", new: "3" });
+    await call("claude", "block_read", { block_id });
     await call("claude", "block_splice", { block_id, offset: 0, delete_count: 3, insert: "eins" });
     expect(await textOf(kernel, block_id)).toBe("eins\nTWO\n3\n");
     const { diff } = await call("ann", "block_diff", { block_id, from: 1 });

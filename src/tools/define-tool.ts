@@ -8,31 +8,44 @@ interface ToolExample {
   readonly input: unknown;
 }
 
-export interface Tool {
+interface Description<Input extends z.ZodType, Output extends z.ZodType> {
   readonly name: string;
   /** Written for the model that will use it. */
-  readonly description: string;
-  readonly input: z.ZodType;
-  readonly output: z.ZodType;
-  readonly examples: readonly ToolExample[];
-  readonly writes: boolean;
-  run(kernel: Kernel, invocation: Invocation, input: unknown): Promise<unknown>;
-}
-
-export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodType> {
-  readonly name: string;
   readonly description: string;
   readonly input: Input;
   readonly output: Output;
   readonly examples: readonly ToolExample[];
   readonly writes: boolean;
+}
+
+export interface Tool extends Description<z.ZodType, z.ZodType> {
+  run(kernel: Kernel, invocation: Invocation, input: unknown): Promise<unknown>;
+}
+
+/** Goes on answering until the caller stops it. For programs: models cannot call it. */
+export interface StreamingTool extends Description<z.ZodType, z.ZodType> {
+  /** Each item is as `output` says. Arguments are checked before the first one is asked for. */
+  stream(kernel: Kernel, invocation: Invocation, input: unknown): AsyncIterable<unknown>;
+}
+
+interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodType> extends Description<
+  Input,
+  Output
+> {
   run(kernel: Kernel, call: ToolCall<z.output<Input>>): Promise<z.input<Output>>;
+}
+
+interface StreamDefinition<Input extends z.ZodType, Output extends z.ZodType> extends Description<
+  Input,
+  Output
+> {
+  stream(kernel: Kernel, call: ToolCall<z.output<Input>>): AsyncIterable<z.input<Output>>;
 }
 
 interface ToolCall<Input> {
   readonly input: Input;
   readonly invocation: Invocation;
-  /** Tool and arguments as one hash: what makes a retry the same call. */
+  /** Tool and arguments as one hash: what makes a retry the same call. Empty when the call has no id. */
   readonly fingerprint: string;
 }
 
@@ -67,21 +80,38 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
   return {
     ...definition,
     async run(kernel, invocation, input) {
-      const parsed = definition.input.safeParse(input);
-      if (!parsed.success) throw invalidInput(definition.name, parsed.error);
-      const fingerprint = sha256Text(`${definition.name} ${canonical(parsed.data)}`);
-      const own = parsed.data as { reader?: string; call_id?: string; message?: string };
-      const call: ToolCall<z.output<Input>> = {
-        input: parsed.data,
-        fingerprint,
-        invocation: {
-          ...invocation,
-          reader: own.reader ?? invocation.reader,
-          call: own.call_id ?? invocation.call,
-          message: own.message ?? invocation.message,
-        },
-      };
-      return definition.run(kernel, call);
+      return definition.run(kernel, toCall(definition, invocation, input));
+    },
+  };
+}
+
+export function defineStream<Input extends z.ZodType, Output extends z.ZodType>(
+  definition: StreamDefinition<Input, Output>,
+): StreamingTool {
+  return {
+    ...definition,
+    stream: (kernel, invocation, input) =>
+      definition.stream(kernel, toCall(definition, invocation, input)),
+  };
+}
+
+function toCall<Input extends z.ZodType>(
+  { name, input: schema }: Description<Input, z.ZodType>,
+  invocation: Invocation,
+  input: unknown,
+): ToolCall<z.output<Input>> {
+  const parsed = schema.safeParse(input);
+  if (!parsed.success) throw invalidInput(name, parsed.error);
+  const own = parsed.data as { reader?: string; call_id?: string; message?: string };
+  const call = own.call_id ?? invocation.call;
+  return {
+    input: parsed.data,
+    fingerprint: call === undefined ? "" : sha256Text(`${name} ${canonical(parsed.data)}`),
+    invocation: {
+      ...invocation,
+      reader: own.reader ?? invocation.reader,
+      call,
+      message: own.message ?? invocation.message,
     },
   };
 }

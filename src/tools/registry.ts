@@ -1,6 +1,6 @@
 import { KumikoError } from "../base/index.ts";
-import type { Invocation, Kernel } from "../kernel/index.ts";
-import type { Tool } from "./define-tool.ts";
+import { checkNotAborted, type Invocation, type Kernel } from "../kernel/index.ts";
+import type { StreamingTool, Tool } from "./define-tool.ts";
 
 export type ToolFilter =
   | { readonly kind: "all" }
@@ -8,17 +8,23 @@ export type ToolFilter =
 
 /** The tools there are. Doors, shells and models all call them here. */
 export class ToolRegistry {
-  readonly #tools = new Map<string, Tool>();
+  readonly #tools = new Map<string, Tool | StreamingTool>();
 
-  constructor(tools: readonly Tool[]) {
+  constructor(tools: readonly (Tool | StreamingTool)[]) {
     for (const tool of tools) {
       if (this.#tools.has(tool.name)) throw new Error(`two tools are called ${tool.name}`);
       this.#tools.set(tool.name, tool);
     }
   }
 
+  /** What models and scripts can call. */
   list(filter: ToolFilter = { kind: "all" }): Tool[] {
-    return [...this.#tools.values()].filter(({ name }) => allows(filter, name));
+    return this.#allowed(filter).filter((tool) => "run" in tool);
+  }
+
+  /** What programs can listen to. */
+  streams(filter: ToolFilter = { kind: "all" }): StreamingTool[] {
+    return this.#allowed(filter).filter((tool) => "stream" in tool);
   }
 
   async execute(
@@ -28,25 +34,60 @@ export class ToolRegistry {
     input: unknown,
     filter: ToolFilter = { kind: "all" },
   ): Promise<unknown> {
-    // The seeds' names have a dot where models need an underscore.
-    const tool = this.#tools.get(name.replace(".", "_"));
-    if (tool === undefined || !allows(filter, tool.name)) throw this.#unknown(name, filter);
-    invocation.signal?.throwIfAborted();
+    const tool = this.#find(name, filter);
+    if (tool === undefined || !("run" in tool)) {
+      const hint =
+        tool === undefined
+          ? undefined
+          : `${tool.name} is a stream: it can be subscribed to, not called.`;
+      throw unknownTool(name, this.list(filter), hint);
+    }
+    checkNotAborted(invocation);
     return tool.run(kernel, invocation, input);
   }
 
-  #unknown(name: string, filter: ToolFilter): KumikoError {
-    const names = this.list(filter).map((tool) => tool.name);
-    const nearest = names
-      .map((known) => ({ known, distance: distance(name, known) }))
-      .toSorted((a, b) => a.distance - b.distance)[0];
-    const hint =
-      nearest !== undefined && nearest.distance <= 4 ? ` Did you mean ${nearest.known}?` : "";
-    return new KumikoError("unknown_tool", `There is no tool ${name}.${hint}`, {
-      tool: name,
-      tools: names,
-    });
+  stream(
+    kernel: Kernel,
+    name: string,
+    invocation: Invocation,
+    input: unknown,
+    filter: ToolFilter = { kind: "all" },
+  ): AsyncIterable<unknown> {
+    const tool = this.#find(name, filter);
+    if (tool === undefined || !("stream" in tool)) {
+      const hint = tool === undefined ? undefined : `${tool.name} answers once: call it.`;
+      throw unknownTool(name, this.streams(filter), hint);
+    }
+    checkNotAborted(invocation);
+    return tool.stream(kernel, invocation, input);
   }
+
+  #allowed(filter: ToolFilter): (Tool | StreamingTool)[] {
+    return [...this.#tools.values()].filter(({ name }) => allows(filter, name));
+  }
+
+  #find(name: string, filter: ToolFilter): Tool | StreamingTool | undefined {
+    // The seeds' names have a dot where models need an underscore.
+    const tool = this.#tools.get(name.replace(".", "_"));
+    return tool !== undefined && allows(filter, tool.name) ? tool : undefined;
+  }
+}
+
+function unknownTool(
+  name: string,
+  tools: readonly { readonly name: string }[],
+  why: string | undefined,
+): KumikoError {
+  const names = tools.map((tool) => tool.name);
+  const nearest = names
+    .map((known) => ({ known, distance: distance(name, known) }))
+    .toSorted((a, b) => a.distance - b.distance)[0];
+  const near =
+    nearest !== undefined && nearest.distance <= 4 ? ` Did you mean ${nearest.known}?` : "";
+  return new KumikoError("unknown_tool", why ?? `There is no tool ${name}.${near}`, {
+    tool: name,
+    tools: names,
+  });
 }
 
 function allows(filter: ToolFilter, name: string): boolean {

@@ -18,13 +18,13 @@ export const blockBlame = defineTool({
     version: z.int(),
     runs: z.array(
       z.strictObject({
-        start_line: z.int(),
+        start_line: z.int().describe("counted from 0"),
         end_line: z.int().describe("the line its last character is on, inclusive"),
         text: z.string(),
         actor: z.string(),
         model: z.string().optional(),
         edit: z.string(),
-        time: z.int(),
+        time: z.int().describe("milliseconds since 1970"),
         message: z.string().optional(),
       }),
     ),
@@ -42,10 +42,13 @@ export const blockBlame = defineTool({
       const to = input.range === undefined ? text.length : lineStart(text, input.range.end);
       const runs = document.blame(from, to).map(({ start, length, edit, version }) => {
         const { actor, model, time, message } = document.entry(version);
+        const end = start + length;
+        const written = text.slice(start, end);
         return {
           start_line: lineAt(text, start),
-          end_line: lineAt(text, start + length - 1),
-          text: text.slice(start, start + length),
+          // Asked behind the run: its last unit may be the second half of a character.
+          end_line: lineAt(text, end) - (written.endsWith("\n") ? 1 : 0),
+          text: written,
           actor,
           model,
           edit,

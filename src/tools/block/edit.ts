@@ -13,7 +13,11 @@ export const blockEdit = defineTool({
   writes: true,
   input: z.strictObject({
     block_id: blockArgument,
-    operations: z.array(editOperation).min(1).max(1000),
+    operations: z
+      .array(editOperation)
+      .min(1)
+      .max(1000)
+      .describe("insert, delete and replace; they may not overlap"),
     ...writing,
   }),
   output: editAnswer,

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { KumikoError } from "../../base/index.ts";
+import type { BlockText, Kernel } from "../../kernel/index.ts";
 import { blockKind, blockMetadata, blockRole, blockStatus } from "../../protocol/index.ts";
 import { defineTool, writing } from "../define-tool.ts";
 import { blockArgument, checkBlock } from "./shared.ts";
@@ -11,12 +13,20 @@ export const blockRead = defineTool({
   writes: false,
   input: z.strictObject({
     block_id: blockArgument,
-    line_numbers: z.boolean().optional(),
+    line_numbers: z
+      .boolean()
+      .optional()
+      .describe("put its number before each line; true by default"),
     range: z
       .strictObject({ start: z.int().min(0), end: z.int().min(0) })
       .optional()
       .describe("lines, counted from 0, end exclusive"),
     version: z.int().min(0).optional().describe("a past version; by default the current one"),
+    position: z
+      .int()
+      .min(0)
+      .optional()
+      .describe("the block as it stood at this position of the journal, instead of a version"),
     reader: writing.reader,
   }),
   output: z.strictObject({
@@ -37,28 +47,43 @@ export const blockRead = defineTool({
   ],
   async run(kernel, { input, invocation }) {
     const block = checkBlock(input.block_id);
-    const answer = await kernel.look(block, ({ state, document }) => {
-      const version = input.version ?? document.version;
-      const text = document.read(version);
-      const lines = text === "" ? [] : text.replace(/\n$/, "").split("\n");
-      const { start, end } = input.range ?? { start: 0, end: lines.length };
-      const from = Math.min(start, lines.length);
-      const chosen = lines.slice(from, Math.max(from, end));
-      const width = String(from + chosen.length).length;
-      const numbered = chosen.map(
-        (line, index) => `${String(from + index).padStart(width)} ${line}`,
-      );
-      return {
-        content: input.line_numbers === false ? chosen.join("\n") : numbered.join("\n"),
-        metadata: state.metadata,
-        role: state.role,
-        kind: state.kind,
-        status: state.status,
-        version,
-        line_count: lines.length,
-      };
-    });
-    kernel.readers.show(invocation.reader ?? invocation.actor, block, answer.version);
-    return answer;
+    const { state, version, text } = await readBlock(kernel, block, input);
+    const lines = text === "" ? [] : text.replace(/\n$/, "").split("\n");
+    const { start, end } = input.range ?? { start: 0, end: lines.length };
+    const from = Math.min(start, lines.length);
+    const chosen = lines.slice(from, Math.max(from, end));
+    const width = String(from + chosen.length).length;
+    const numbered = chosen.map((line, index) => `${String(from + index).padStart(width)} ${line}`);
+    kernel.readers.show(invocation.reader ?? invocation.actor, block, version);
+    return {
+      content: input.line_numbers === false ? chosen.join("\n") : numbered.join("\n"),
+      metadata: state.metadata,
+      role: state.role,
+      kind: state.kind,
+      status: state.status,
+      version,
+      line_count: lines.length,
+    };
   },
 });
+
+/** Only a past version needs the block's history; now and any position are read without it. */
+function readBlock(
+  kernel: Kernel,
+  block: string,
+  { version, position }: { version?: number | undefined; position?: number | undefined },
+): Promise<BlockText> {
+  if (version !== undefined && position !== undefined) {
+    throw new KumikoError("invalid_argument", "Pass version or position, not both.", {
+      version,
+      position,
+    });
+  }
+  if (position !== undefined) return kernel.readAt(block, position);
+  if (version === undefined) return kernel.read(block);
+  return kernel.look(block, ({ state, document }) => ({
+    state,
+    version,
+    text: document.read(version),
+  }));
+}

@@ -10,17 +10,15 @@ export const blockRollback = defineTool({
   writes: true,
   input: z.strictObject({
     block_id: blockArgument,
-    version: z.int().min(0),
-    reader: writing.reader,
-    call_id: writing.call_id,
-    message: writing.message,
+    version: z.int().min(0).describe("the version whose text it gets"),
+    ...writing,
   }),
   output: editAnswer,
   examples: [{ when: "Back to version 4.", input: { block_id: "main~claude~1", version: 4 } }],
   run(kernel, { input, invocation, fingerprint }) {
     return editOneBlock(kernel, invocation, {
       block: input.block_id,
-      base: undefined,
+      base: input.base_version,
       fingerprint,
       translate: (target) => target.translateRollback(input.version),
     });

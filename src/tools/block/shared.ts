@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseBlockId } from "../../base/index.ts";
+import { KumikoError, parseBlockId } from "../../base/index.ts";
 import { type EditTarget, type Splice, unifiedDiff } from "../../blocks/index.ts";
 import type { Invocation, Kernel } from "../../kernel/index.ts";
 
@@ -23,7 +23,7 @@ export function checkBlock(block: string): string {
 }
 
 /** The version a caller's positions mean: named, or the one its reader was shown last. */
-function baseVersion(
+export function baseVersion(
   kernel: Kernel,
   { actor, reader }: Invocation,
   block: string,
@@ -32,35 +32,93 @@ function baseVersion(
   return named ?? kernel.readers.shown(reader ?? actor, block);
 }
 
-export interface EditOfOneBlock {
-  readonly block: string;
-  readonly base: number | undefined;
+/** What others did since the base, as a unified diff. */
+export function changesSince(target: EditTarget, base: number | undefined): string {
+  if (base === undefined || base >= target.version) return "";
+  const names = { oldName: `version ${base}`, newName: `version ${target.version}` };
+  return unifiedDiff(target.read(base), target.read(), names);
+}
+
+export interface EditOfBlocks<Answer> {
+  /** By block: the version its positions mean when that is named, and what to do. */
+  readonly blocks: ReadonlyMap<string, BlockEdit>;
   readonly fingerprint: string;
+  /** What is answered, and answered again when the call is retried. */
+  readonly answer: (edit: string, changed: readonly ChangedBlock[]) => Answer;
+}
+
+interface BlockEdit {
+  readonly base: number | undefined;
   readonly translate: (target: EditTarget, base: number | undefined) => readonly Splice[];
 }
 
-/** Edits one block, answers with what happened since the base, and notes that the caller has seen it. */
-export async function editOneBlock(
+interface ChangedBlock {
+  readonly block_id: string;
+  readonly version: number;
+  readonly since: string;
+}
+
+/**
+ * Edits blocks, all or none. Who knew a block before has seen all of it by the answer, and by a conflict what
+ * now stands in the way: later positions mean the version they were shown.
+ */
+export async function editBlocks<Answer>(
+  kernel: Kernel,
+  invocation: Invocation,
+  { blocks, fingerprint, answer }: EditOfBlocks<Answer>,
+): Promise<Answer> {
+  const reader = invocation.reader ?? invocation.actor;
+  const bases = new Map<string, number | undefined>();
+  for (const [block, { base }] of blocks)
+    bases.set(block, baseVersion(kernel, invocation, checkBlock(block), base));
+  const since = new Map<string, string>();
+  const versions = new Map<string, number>();
+  const answered = await kernel.editText(invocation, {
+    blocks: [...blocks.keys()],
+    operation: "change",
+    fingerprint,
+    translate: (target, block) => {
+      const base = bases.get(block);
+      try {
+        const splices = blocks.get(block)!.translate(target, base);
+        since.set(block, changesSince(target, base));
+        return splices;
+      } catch (error) {
+        if (error instanceof KumikoError && error.code === "conflict")
+          kernel.readers.show(reader, block, target.version);
+        throw error;
+      }
+    },
+    answer: ({ edit, changes }) => {
+      for (const { block, version } of changes) versions.set(block, version);
+      return answer(
+        edit,
+        changes.map(({ block, version }) => ({
+          block_id: block,
+          version,
+          since: since.get(block) ?? "",
+        })),
+      );
+    },
+  });
+  for (const [block, version] of versions)
+    if (bases.get(block) !== undefined) kernel.readers.show(reader, block, version);
+  return answered;
+}
+
+export interface EditOfOneBlock extends BlockEdit {
+  readonly block: string;
+  readonly fingerprint: string;
+}
+
+export function editOneBlock(
   kernel: Kernel,
   invocation: Invocation,
   { block, base, fingerprint, translate }: EditOfOneBlock,
 ): Promise<z.input<typeof editAnswer>> {
-  const from = baseVersion(kernel, invocation, checkBlock(block), base);
-  let since = "";
-  const answer = await kernel.editText(invocation, {
-    blocks: [block],
-    operation: "change",
+  return editBlocks(kernel, invocation, {
+    blocks: new Map([[block, { base, translate }]]),
     fingerprint,
-    translate: (target) => {
-      const splices = translate(target, from);
-      if (from !== undefined && from < target.version) {
-        const names = { oldName: `version ${from}`, newName: `version ${target.version}` };
-        since = unifiedDiff(target.read(from), target.read(), names);
-      }
-      return splices;
-    },
-    answer: ({ edit, changes }) => ({ block_id: block, version: changes[0]!.version, edit, since }),
+    answer: (edit, [changed]) => ({ ...changed!, edit }),
   });
-  kernel.readers.show(invocation.reader ?? invocation.actor, block, answer.version);
-  return answer;
 }

@@ -11,10 +11,13 @@ export const blockSplice = defineTool({
   writes: true,
   input: z.strictObject({
     block_id: blockArgument,
-    offset: z.int().min(0),
-    delete_count: z.int().min(0),
-    insert: z.string().optional(),
-    unit: z.enum(["byte", "utf16", "codepoint"]).optional(),
+    offset: z.int().min(0).describe("where, in the base version"),
+    delete_count: z.int().min(0).describe("how much is removed there"),
+    insert: z.string().optional().describe("what is put there"),
+    unit: z
+      .enum(["byte", "utf16", "codepoint"])
+      .optional()
+      .describe("what offset and delete_count count; byte by default"),
     ...writing,
   }),
   output: editAnswer,

@@ -1,32 +1,76 @@
 import { z } from "zod";
-import { blockStatus } from "../../protocol/index.ts";
+import { KumikoError } from "../../base/index.ts";
+import { blockFlags, blockMetadata, blockStatus } from "../../protocol/index.ts";
 import { defineTool, writing } from "../define-tool.ts";
-import { blockArgument, checkBlock } from "./shared.ts";
+import { baseVersion, blockArgument, changesSince, checkBlock, editAnswer } from "./shared.ts";
 
 export const blockStatusTool = defineTool({
   name: "block_status",
-  description: "Says that a block is running, done or in error. A block that has ended stays so.",
+  description:
+    "Says that a block is running, done or in error; a block that has ended stays so. Also sets flags and metadata, which " +
+    "may change at any time: those you do not name stay as they are, null removes a metadata entry.",
   writes: true,
   input: z.strictObject({
     block_id: blockArgument,
-    status: blockStatus,
-    reader: writing.reader,
-    call_id: writing.call_id,
-    message: writing.message,
+    status: blockStatus.optional().describe("the new status; it goes one way"),
+    flags: blockFlags.optional().describe("flags to set or clear"),
+    metadata: blockMetadata.optional().describe("entries to set; null removes one"),
+    ...writing,
   }),
-  output: z.strictObject({ version: z.int(), status: blockStatus }),
+  output: z.strictObject({
+    ...editAnswer.shape,
+    status: blockStatus,
+    flags: blockFlags,
+    metadata: blockMetadata,
+  }),
   examples: [
     { when: "You finished writing.", input: { block_id: "main~claude~1", status: "done" } },
+    {
+      when: "Keep it out of what models are given.",
+      input: { block_id: "main~claude~1", flags: { excluded: true } },
+    },
   ],
-  run(kernel, { input, invocation, fingerprint }) {
-    return kernel.changeState(invocation, checkBlock(input.block_id), {
+  async run(kernel, { input, invocation, fingerprint }) {
+    const { block_id: block, status, flags, metadata } = input;
+    if (status === undefined && flags === undefined && metadata === undefined) {
+      throw new KumikoError(
+        "invalid_argument",
+        "Say what to change: pass status, flags or metadata.",
+        { block },
+      );
+    }
+    const base = baseVersion(kernel, invocation, checkBlock(block), input.base_version);
+    let since = "";
+    const answer = await kernel.changeState(invocation, block, {
       fingerprint,
-      change: (state) => ({
-        ...state,
-        status: input.status,
-        owner: input.status === "running" ? invocation.actor : null,
+      change: (state, target) => {
+        since = changesSince(target, base);
+        return {
+          ...state,
+          status: status ?? state.status,
+          flags: { ...state.flags, ...flags },
+          metadata: merged(state.metadata, metadata),
+        };
+      },
+      answer: ({ version, state }, edit) => ({
+        block_id: block,
+        version,
+        edit,
+        since,
+        status: state.status,
+        flags: state.flags,
+        metadata: state.metadata,
       }),
-      answer: ({ version, state }) => ({ version, status: state.status }),
     });
+    if (base !== undefined)
+      kernel.readers.show(invocation.reader ?? invocation.actor, block, answer.version);
+    return answer;
   },
 });
+
+type Metadata = z.infer<typeof blockMetadata>;
+
+function merged(before: Metadata, changes: Metadata = {}): Metadata {
+  const entries = Object.entries({ ...before, ...changes });
+  return Object.fromEntries(entries.filter(([name]) => changes[name] !== null));
+}

@@ -1,0 +1,142 @@
+import { KumikoError, parseBlockId } from "../../base/index.ts";
+import type { FilePatch } from "../../blocks/index.ts";
+import type { Kernel } from "../../kernel/index.ts";
+
+/** One file of a patch and the block it is for. */
+export interface PatchTarget {
+  /** As the patch names it; null in a bare hunk. */
+  readonly path: string | null;
+  readonly block: string;
+  readonly file: FilePatch;
+}
+
+export interface TargetOptions {
+  /** The block of a patch for one file, whatever its names. */
+  readonly block: string | undefined;
+  readonly blocks: { readonly [path: string]: string };
+  readonly context: string | undefined;
+}
+
+const NAMED = 20;
+
+/** Which block each file of a patch is for: by `blocks`, by its name when that is a block, or by `metadata.path`. */
+export async function patchTargets(
+  kernel: Kernel,
+  files: readonly FilePatch[],
+  { block, blocks, context }: TargetOptions,
+): Promise<PatchTarget[]> {
+  if (block !== undefined) return [oneTarget(files, block)];
+  const paths = files.map(pathOf);
+  const unknown = paths.filter((path) => blocks[path] === undefined && !isBlock(path));
+  const found = unknown.length === 0 ? new Map() : await byPath(kernel, context, unknown);
+  const targets = files.map((file, index): PatchTarget => {
+    const path = paths[index]!;
+    const target = blocks[path] ?? (isBlock(path) ? path : found.get(path)!);
+    return { path, block: target, file };
+  });
+  checkDistinct(targets);
+  return targets;
+}
+
+function oneTarget(files: readonly FilePatch[], block: string): PatchTarget {
+  const [file] = files;
+  if (file === undefined || files.length > 1) {
+    throw new KumikoError(
+      "invalid_argument",
+      `The patch is for ${files.length} files, and block_id names one block: leave it out and let each file be found ` +
+        "by its path, or pass blocks.",
+      { files: files.length },
+    );
+  }
+  return { path: file.newPath ?? file.oldPath, block, file };
+}
+
+function pathOf(file: FilePatch): string {
+  const { kind, oldPath, newPath } = file;
+  if (kind === "rename") {
+    throw new KumikoError(
+      "patch_rejected",
+      `The patch renames ${oldPath} to ${newPath}, and a block keeps its name: patch its text, and set metadata.path ` +
+        "with block_status.",
+      { path: oldPath, new_path: newPath, kind },
+    );
+  }
+  const path = oldPath ?? newPath;
+  if (path !== null) return path;
+  throw new KumikoError(
+    "invalid_argument",
+    "The patch does not name its file: pass block_id, or begin it with --- and +++ lines.",
+    {},
+  );
+}
+
+function isBlock(path: string): boolean {
+  try {
+    parseBlockId(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** There is no index of paths: one pass over the blocks of the context finds all that are asked for. */
+async function byPath(
+  kernel: Kernel,
+  context: string | undefined,
+  paths: readonly string[],
+): Promise<Map<string, string>> {
+  if (context === undefined) {
+    throw new KumikoError(
+      "invalid_argument",
+      "Say in which context the files are looked for: pass context, or blocks.",
+      { paths: [...paths] },
+    );
+  }
+  await kernel.contexts.check(context);
+  const wanted = new Set(paths);
+  const found = new Map<string, string[]>();
+  const others: string[] = [];
+  for await (const { block, state } of kernel.blocks(context)) {
+    const path = state?.metadata["path"];
+    if (typeof path !== "string") continue;
+    if (wanted.has(path)) found.set(path, [...(found.get(path) ?? []), block]);
+    else if (others.length < NAMED) others.push(path);
+  }
+  const single = new Map<string, string>();
+  for (const path of wanted) {
+    const [first, ...more] = found.get(path) ?? [];
+    if (first === undefined) throw noBlock(path, context, others);
+    if (more.length > 0) {
+      throw new KumikoError(
+        "ambiguous",
+        `${1 + more.length} blocks of ${context} have the path ${path}: say in blocks which one is meant.`,
+        { path, blocks: [first, ...more] },
+      );
+    }
+    single.set(path, first);
+  }
+  return single;
+}
+
+function noBlock(path: string, context: string, paths: readonly string[]): KumikoError {
+  return new KumikoError(
+    "unknown_block",
+    `No block of ${context} has the path ${path}. Name it in blocks, or create one first with block_create ` +
+      "and metadata.path: a patch fills an empty block but makes none.",
+    { path, context, paths: [...paths] },
+  );
+}
+
+function checkDistinct(targets: readonly PatchTarget[]): void {
+  const seen = new Map<string, string | null>();
+  for (const { block, path } of targets) {
+    if (seen.has(block)) {
+      throw new KumikoError(
+        "invalid_argument",
+        `${path} and ${seen.get(block)} are both for ${block}: put their hunks under one name.`,
+        { block, path },
+      );
+    }
+    seen.set(block, path);
+  }
+}

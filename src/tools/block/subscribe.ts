@@ -1,0 +1,97 @@
+import { z } from "zod";
+import { KumikoError } from "../../base/index.ts";
+import type { FeedEvent, Kernel } from "../../kernel/index.ts";
+import { feedEvent } from "../../protocol/index.ts";
+import { defineStream } from "../define-tool.ts";
+import { eventsSince, heldVersion } from "./held-version.ts";
+import { checkBlock } from "./shared.ts";
+
+const BATCH = 1024;
+
+export const blockSubscribe = defineStream({
+  name: "block_subscribe",
+  description:
+    "Follows blocks as they change: every commit in order, once, when it is on disk. Begins now, behind a position (from), or " +
+    "behind the versions you hold of some blocks (from_versions). An event applies to the version just before it: leave out " +
+    "those you already have. Who is too slow is ended with resync: call block_sync, then subscribe again. A commit that is damaged " +
+    "on disk ends it with damaged and its position, from which the others go on.",
+  writes: false,
+  input: z.strictObject({
+    block_ids: z
+      .array(z.string())
+      .max(10_000)
+      .optional()
+      .describe("only these blocks; all when empty or left out"),
+    context: z.string().optional().describe("only blocks of this conversation"),
+    from: z.int().min(0).optional().describe("everything behind this position, then what comes"),
+    from_versions: z
+      .array(heldVersion)
+      .max(1000)
+      .optional()
+      .describe("what you lack of these blocks first; not together with from"),
+  }),
+  output: z.strictObject({
+    events: z.array(feedEvent),
+    position: z.int().describe("you have seen everything up to here; pass it as from to go on"),
+  }),
+  examples: [
+    { when: "Everything from now on.", input: {} },
+    {
+      when: "After a lost connection.",
+      input: { context: "main", from: 1200 },
+    },
+    {
+      when: "You have version 7 of one block.",
+      input: {
+        block_ids: ["main~claude~1"],
+        from_versions: [{ block_id: "main~claude~1", version: 7 }],
+      },
+    },
+  ],
+  stream(kernel, { input, invocation }) {
+    const { from, context, from_versions = [] } = input;
+    const named = input.block_ids ?? [];
+    const blocks = named.length === 0 ? undefined : named.map(checkBlock);
+    if (from !== undefined && from_versions.length > 0) {
+      throw new KumikoError(
+        "invalid_argument",
+        "Pass from or from_versions: a position already says which version of every block you have.",
+        { from, from_versions: from_versions.length },
+      );
+    }
+    const outside = from_versions.find(
+      ({ block_id }) => blocks !== undefined && !blocks.includes(block_id),
+    );
+    if (outside !== undefined) {
+      throw new KumikoError(
+        "invalid_argument",
+        `from_versions names ${outside.block_id}, which is not among block_ids.`,
+        { block: outside.block_id },
+      );
+    }
+    const { head } = kernel.feed;
+    const live = kernel.feed.subscribe({ from, blocks, context, signal: invocation.signal });
+    return follow(kernel, from_versions, head, live);
+  },
+});
+
+async function* follow(
+  kernel: Kernel,
+  held: readonly z.output<typeof heldVersion>[],
+  head: number,
+  live: AsyncIterable<FeedEvent[]>,
+): AsyncGenerator<{ events: FeedEvent[]; position: number }, void, void> {
+  const lacking: FeedEvent[] = [];
+  for (const { block_id, version } of held) {
+    const events = await eventsSince(kernel, checkBlock(block_id), version);
+    // What comes after the head comes with the feed.
+    for (const event of events) if (event.position <= head) lacking.push(event);
+  }
+  lacking.sort((a, b) => a.position - b.position);
+  for (let start = 0; start < lacking.length; start += BATCH) {
+    const events = lacking.slice(start, start + BATCH);
+    // Other blocks have nothing in between: they begin at the head.
+    yield { events, position: start + BATCH < lacking.length ? events.at(-1)!.position : head };
+  }
+  for await (const events of live) yield { events, position: events.at(-1)!.position };
+}

@@ -1,0 +1,171 @@
+import { describe, expect, test } from "vitest";
+import { MemoryStore } from "../src/store/memory/memory-store.ts";
+import { blockStreams, blockTools, ToolRegistry } from "../src/tools/index.ts";
+import { Workshop } from "./support/kernel-workshop.ts";
+
+describe("what every writing tool takes and gives", () => {
+  test("each takes reader, call_id and message, and those with positions a base_version", () => {
+    for (const tool of blockTools.filter(({ writes }) => writes)) {
+      const taken = Object.keys((tool.input as unknown as { shape: object }).shape);
+      expect(taken, tool.name).toEqual(expect.arrayContaining(["reader", "call_id", "message"]));
+    }
+    for (const name of ["edit", "splice", "replace", "apply_patch", "rollback", "status"]) {
+      const tool = blockTools.find((each) => each.name === `block_${name}`)!;
+      const taken = Object.keys((tool.input as unknown as { shape: object }).shape);
+      expect(taken, tool.name).toContain("base_version");
+    }
+  });
+
+  test("appended text with a call id is there once, however often and when it is sent", async () => {
+    await using shop = await Workshop.open(new MemoryStore());
+    const block_id = await shop.create("claude");
+    const once = { block_id, text: "once ", call_id: "c1" };
+    await shop.call("claude", "block_append", { block_id, text: "first " });
+    const both = await Promise.all([1, 2].map(() => shop.call("claude", "block_append", once)));
+    expect(both[0]).toEqual(both[1]);
+    await shop.call("claude", "block_append", { block_id, text: "then " });
+    expect(await shop.call("claude", "block_append", once)).toEqual(both[0]);
+    expect(await shop.text(block_id)).toBe("first once then ");
+    const other = await shop.refusal("claude", "block_append", { ...once, text: "other" });
+    expect(other.code).toBe("call_reused");
+    const { versions } = await shop.call("claude", "block_history", { block_id });
+    const text = (versions as { kind: string; edit: string }[]).filter(
+      ({ kind }) => kind === "text",
+    );
+    expect(new Set(text.map(({ edit }) => edit)).size).toBe(1);
+  });
+
+  test("calls of a stream that only say which call they are do not wait and are all kept", async () => {
+    await using shop = await Workshop.open(new MemoryStore());
+    const block_id = await shop.create("claude");
+    const registry = new ToolRegistry(blockTools);
+    for (const text of ["a\n", "b\n"]) {
+      const invocation = { actor: "claude", call: "toolu-1" };
+      await registry.execute(shop.kernel, "block_append", invocation, { block_id, text });
+    }
+    expect(await shop.text(block_id)).toBe("a\nb\n");
+    const { versions } = await shop.call("ann", "block_history", { block_id, limit: 1 });
+    expect(versions).toMatchObject([{ call: "toolu-1", actor: "claude" }]);
+  });
+
+  test("what others did since the base is told by every edit and by a status change", async () => {
+    await using shop = await Workshop.open(new MemoryStore());
+    const block_id = await shop.create("ann", "one\ntwo\n");
+    await shop.call("claude", "block_read", { block_id });
+    await shop.call("ann", "block_replace", { block_id, old: "one", new: "ONE" });
+    const status = await shop.call("claude", "block_status", {
+      block_id,
+      flags: { pinned: true },
+      call_id: "s1",
+    });
+    expect(status["since"]).toContain("+ONE");
+    const again = { block_id, flags: { pinned: true }, call_id: "s1" };
+    expect(await shop.call("claude", "block_status", again)).toEqual(status);
+    const rolled = await shop.call("claude", "block_rollback", {
+      block_id,
+      version: 1,
+      base_version: 1,
+    });
+    expect(rolled["since"]).toContain("+ONE");
+  });
+
+  test("a conflict shows what stands there now; an edit alone shows nothing to who never read", async () => {
+    await using shop = await Workshop.open(new MemoryStore());
+    const block_id = await shop.create("ann", "one\ntwo\n");
+    await shop.call("claude", "block_read", { block_id });
+    await shop.call("ann", "block_replace", { block_id, old: "one", new: "ONE" });
+    const replace = { op: "replace", start_line: 0, end_line: 1, content: "uno" };
+    const edit = { block_id, operations: [replace] };
+    expect((await shop.refusal("claude", "block_edit", edit)).code).toBe("conflict");
+    await shop.call("claude", "block_edit", edit);
+    expect(await shop.text(block_id)).toBe("uno\ntwo\n");
+
+    await shop.call("ben", "block_replace", { block_id, old: "two", new: "due" });
+    expect((await shop.refusal("ben", "block_edit", edit)).code).toBe("base_required");
+  });
+
+  test("readers are kept apart", async () => {
+    await using shop = await Workshop.open(new MemoryStore());
+    const block_id = await shop.create("ann", "one\n");
+    await shop.call("claude", "block_read", { block_id, reader: "left" });
+    const edit = { block_id, operations: [{ op: "insert", line: 0, content: "zero" }] };
+    const refused = await shop.refusal("claude", "block_edit", { ...edit, reader: "right" });
+    expect(refused.code).toBe("base_required");
+    await shop.call("claude", "block_edit", { ...edit, reader: "left" });
+  });
+
+  test("a diff takes now, and says that there is no file to compare with", async () => {
+    await using shop = await Workshop.open(new MemoryStore());
+    const block_id = await shop.create("ann", "one\n");
+    await shop.call("ann", "block_replace", { block_id, old: "one", new: "two" });
+    const back = await shop.call("ann", "block_diff", { block_id, from: "now", to: 1 });
+    expect(back).toMatchObject({ from: 2, to: 1 });
+    expect(back["diff"]).toContain("+one");
+    const disk = await shop.refusal("ann", "block_diff", { block_id, from: "disk" });
+    expect(disk.code).toBe("not_on_disk");
+  });
+
+  test("blame and history say who, with which model, in which call and why", async () => {
+    await using shop = await Workshop.open(new MemoryStore());
+    const block_id = await shop.create("ann", "one\n");
+    const registry = new ToolRegistry(blockTools);
+    const invocation = { actor: "claude", call: "toolu-7", model: "a-model", turn: "t1" };
+    await registry.execute(shop.kernel, "block_replace", invocation, {
+      block_id,
+      old: "one",
+      new: "two",
+      message: "for the test",
+    });
+    const who = { actor: "claude", model: "a-model", message: "for the test" };
+    const { runs } = await shop.call("ann", "block_blame", { block_id });
+    expect(runs).toMatchObject([
+      { ...who, text: "two" },
+      { actor: "ann", text: "\n" },
+    ]);
+    const { versions } = await shop.call("ann", "block_history", { block_id, limit: 1 });
+    expect(versions).toMatchObject([
+      { ...who, call: "toolu-7", turn: "t1", inserted: 3, removed: 3 },
+    ]);
+  });
+});
+
+describe("a registry", () => {
+  const registry = new ToolRegistry([...blockTools, ...blockStreams]);
+
+  test("filters by allow list and deny list, for lists, calls and streams", async () => {
+    await using shop = await Workshop.open(new MemoryStore());
+    const allow = { kind: "allow", names: ["block_read", "block_subscribe"] } as const;
+    const deny = { kind: "deny", names: ["block_read", "block_subscribe"] } as const;
+    expect(registry.list(allow).map(({ name }) => name)).toEqual(["block_read"]);
+    expect(registry.streams(allow).map(({ name }) => name)).toEqual(["block_subscribe"]);
+    expect(registry.list(deny)).toHaveLength(registry.list().length - 1);
+    expect(registry.streams(deny)).toEqual([]);
+    const block_id = await shop.create("ann", "one\n");
+    const ann = { actor: "ann" };
+    await registry.execute(shop.kernel, "block.read", ann, { block_id }, allow);
+    await expect(
+      registry.execute(shop.kernel, "block_read", ann, { block_id }, deny),
+    ).rejects.toMatchObject({ code: "unknown_tool" });
+    expect(() => registry.stream(shop.kernel, "block_subscribe", ann, {}, deny)).toThrow(
+      "There is no tool block_subscribe",
+    );
+  });
+
+  test("begins nothing for a caller that has given up", async () => {
+    await using shop = await Workshop.open(new MemoryStore());
+    const given = { actor: "ann", context: "main", signal: AbortSignal.abort() };
+    const create = { role: "user", kind: "text", content: "x" };
+    await expect(
+      registry.execute(shop.kernel, "block_create", given, create),
+    ).rejects.toMatchObject({ code: "aborted" });
+    expect(shop.kernel.feed.head).toBe(0);
+  });
+
+  test("names the nearest tool and refuses two of one name", async () => {
+    await using shop = await Workshop.open(new MemoryStore());
+    await expect(
+      registry.execute(shop.kernel, "block_serach", { actor: "ann" }, {}),
+    ).rejects.toThrow("Did you mean block_search?");
+    expect(() => new ToolRegistry([...blockTools, ...blockTools])).toThrow("two tools");
+  });
+});
