@@ -28,6 +28,7 @@ function standIn(types: "" | ": string[]"): string {
   return `export async function main(argv${types}) {
     console.log(JSON.stringify({ from: import.meta.url.split("/").at(-1), argv, node: process.version }));
     if (argv[0] === "wait") await new Promise((resolve) => setTimeout(resolve, 120_000));
+    if (argv[0] === "never") await new Promise(() => undefined);
     if (argv[0] === "throw") throw new Error("broken on purpose");
     return Number(argv[0] ?? 0);
   }`;
@@ -68,6 +69,23 @@ describe("bin/kumiko on a Node that is new enough", () => {
     const ended = await runProgram(projectNode, [copyOfCommand(folder), "throw"]);
     expect(ended.stderr).toContain("broken on purpose");
     expect(ended.code).toBe(1);
+  });
+
+  test("does not end as if all were well when the CLI never answers", async () => {
+    using folder = temporaryFolder();
+    const ended = await runProgram(projectNode, [copyOfCommand(folder), "never"]);
+    expect(ended.stderr).toBe(
+      "kumiko ended before it was done: this is a fault of ours, please report it.\n",
+    );
+    expect(ended.code).toBe(1);
+  });
+
+  test("keeps what was compiled in a folder that is the person's own", async () => {
+    using folder = temporaryFolder();
+    const { NODE_COMPILE_CACHE: _, ...environment } = process.env;
+    const env = { ...environment, XDG_CACHE_HOME: folder.path };
+    expect((await runProgram(projectNode, [copyOfCommand(folder)], { env })).code).toBe(0);
+    expect(existsSync(join(folder.path, "kumiko", "compiled"))).toBe(true);
   });
 
   test("says what to do when nothing is built", async () => {

@@ -39,18 +39,18 @@ async function kumiko(
   let err = "";
   const terminal: Terminal = {
     folder: folder.path,
+    environment: {},
     colour: setting.colour ?? false,
+    interactive: false,
+    ask: () => Promise.resolve(""),
     readInput: () => Promise.resolve(Buffer.from(setting.input ?? "")),
     print: (text) => Promise.resolve(void (out += text)),
     complain: (text) => Promise.resolve(void (err += text)),
     interruption() {
       setting.onWriting?.();
       let looked = 0;
-      const signal = {
-        get aborted() {
-          return ++looked === setting.interruptAt;
-        },
-      };
+      const { signal } = new AbortController();
+      Object.defineProperty(signal, "aborted", { get: () => ++looked === setting.interruptAt });
       return { signal, [Symbol.dispose]() {} };
     },
   };

@@ -16,24 +16,50 @@ export async function printJson(
   await terminal.print(`${JSON.stringify(answer)}\n`);
 }
 
+/** A unified diff, in colour where that is wanted. */
+export function printedDiff(terminal: Terminal, diff: string): string {
+  if (!terminal.colour) return diff;
+  return diff
+    .split("\n")
+    .map((line, at) => {
+      if (at < 2) return styled(terminal, "bold", line);
+      if (line.startsWith("@@")) return styled(terminal, "cyan", line);
+      if (line.startsWith("-")) return styled(terminal, "red", line);
+      return line.startsWith("+") ? styled(terminal, "green", line) : line;
+    })
+    .join("\n");
+}
+
+interface Answering {
+  /** Programs that call a tool get its facts as the tool gave them. */
+  readonly countFrom?: 0 | 1;
+  /** What to do about it, in this command's own words. */
+  readonly hint?: (error: KumikoError) => string | undefined | Promise<string | undefined>;
+}
+
 /** Runs a command; what it refuses is printed as people or programs want it. Faults of ours go up. */
 export async function answering(
   terminal: Terminal,
   json: boolean,
   command: () => Promise<number>,
+  { countFrom = 1, hint }: Answering = {},
 ): Promise<number> {
   try {
     return await command();
   } catch (error) {
     if (!(error instanceof KumikoError)) throw error;
-    const facts = countedFromOne(error.facts);
-    if (json)
-      await printJson(terminal, {
-        ok: false,
-        error: { code: error.code, message: error.message, facts },
-      });
-    else await terminal.complain(explained(terminal, error, facts));
-    return facts["interrupted"] === true ? exitCode.interrupted : exitCodeOf(error.code);
+    const { code } = error;
+    const raised = countedFromOne(error.facts);
+    const advice = await hint?.(error);
+    if (json) {
+      const message = advice === undefined ? error.message : `${error.message} ${advice}`;
+      const facts = countFrom === 0 ? error.facts : raised;
+      await printJson(terminal, { ok: false, error: { code, message, facts } });
+    } else {
+      const text = explained(terminal, error, raised);
+      await terminal.complain(advice === undefined ? text : `${text}${advice}\n`);
+    }
+    return raised["interrupted"] === true ? exitCode.interrupted : exitCodeOf(code);
   }
 }
 
@@ -49,10 +75,32 @@ function explained(terminal: Terminal, error: KumikoError, facts: Facts): string
       ...quoted(printedFact(closest["text"]).split("\n"), first),
     );
   }
+  lines.push(...surroundings(facts));
   return `${lines.join("\n")}\n`;
 }
 
-function printedFact(fact: Fact | undefined): string {
+/** What stands where an edit did not fit, and who put it there. */
+function surroundings({ around, version, changed_by: changedBy }: Facts): string[] {
+  if (!Array.isArray(around) || around.length === 0) return [];
+  const shown = around.filter(isRecord);
+  const first = Number(shown[0]?.["line"]) + 1;
+  const authors = Array.isArray(changedBy) ? changedBy.filter(isRecord) : [];
+  const who = [
+    ...new Set(
+      authors.map(({ actor, version: at }) => `${printedFact(actor)}, version ${printedFact(at)}`),
+    ),
+  ];
+  return [
+    "",
+    `  version ${printedFact(version)} has, lines counted from 1${who.length > 0 ? ` (changed by ${who.join("; ")})` : ""}`,
+    ...quoted(
+      shown.map(({ text }) => printedFact(text)),
+      first,
+    ),
+  ];
+}
+
+export function printedFact(fact: Fact | undefined): string {
   return typeof fact === "string" ? fact : JSON.stringify(fact ?? null);
 }
 

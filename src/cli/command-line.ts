@@ -9,7 +9,8 @@ export async function runCommandLine(argv: readonly string[], terminal: Terminal
   let code: number = exitCode.fine;
   const printed: string[] = [];
   const complaints: string[] = [];
-  const program = verbs(terminal, (result) => (code = result));
+  const words = argv.length === 0 ? ["--help"] : leadingOptionsLast(argv);
+  const program = await verbs(terminal, words, (result) => (code = result));
   program.configureOutput({
     writeOut: (text) => printed.push(text),
     writeErr: (text) => complaints.push(text),
@@ -17,7 +18,7 @@ export async function runCommandLine(argv: readonly string[], terminal: Terminal
   program.exitOverride();
   for (const command of everyCommand(program)) command.copyInheritedSettings(program);
   try {
-    await program.parseAsync(argv.length === 0 ? ["--help"] : argv, { from: "user" });
+    await program.parseAsync(words, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (printed.length > 0) await terminal.print(printed.join(""));
@@ -26,6 +27,22 @@ export async function runCommandLine(argv: readonly string[], terminal: Terminal
     return exitCode.trouble;
   }
   return code;
+}
+
+const withValue = new Set(["--home", "--kernel", "--actor"]);
+
+/** `kumiko --home x context list` means the same as with the option at the end, where verbs look for it. */
+function leadingOptionsLast(argv: readonly string[]): string[] {
+  let verb = 0;
+  while (argv[verb]?.startsWith("--") === true) {
+    const [option] = argv[verb]!.split("=");
+    if (option !== "--json" && !withValue.has(option!)) break;
+    verb += withValue.has(argv[verb]!) ? 2 : 1;
+  }
+  if (verb >= argv.length) return [...argv];
+  const rest = argv.slice(verb);
+  const end = rest.includes("--") ? rest.indexOf("--") : rest.length;
+  return rest.toSpliced(end, 0, ...argv.slice(0, verb));
 }
 
 async function complain(

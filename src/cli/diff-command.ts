@@ -1,17 +1,52 @@
-import { KumikoError } from "../base/index.ts";
+import { isBlockId, KumikoError } from "../base/index.ts";
 import { measuredUnifiedDiff } from "../blocks/patch/index.ts";
-import { printJson, styled } from "./answer.ts";
+import { printedDiff, printJson } from "./answer.ts";
 import { exitCode } from "./exit-code.ts";
+import type { HomeFlags } from "./home/options.ts";
 import { decodeNamed, readNamedBytes } from "./input.ts";
 import type { Terminal } from "./terminal.ts";
 
-export interface DiffFlags {
-  readonly context: number;
+export interface DiffFlags extends HomeFlags {
+  readonly context?: number;
   readonly label: readonly string[];
-  readonly json: boolean;
 }
 
+/** Of two files, or of two versions when the first name is a block. */
 export async function runDiff(
+  terminal: Terminal,
+  [oldName, newName, to]: readonly [string, string, string | undefined],
+  flags: DiffFlags,
+): Promise<number> {
+  if (isBlockId(oldName)) {
+    refuseFlags(
+      flags,
+      ["context", "label"],
+      `${oldName} is a block (a file is written ./${oldName})`,
+    );
+    const { diffBlock } = await import("./home/diff-block.ts");
+    return diffBlock(terminal, { block: oldName, from: newName, to }, flags);
+  }
+  refuseFlags(flags, ["home", "kernel", "actor"], `${oldName} is a file`);
+  if (to !== undefined) {
+    throw new KumikoError("invalid_argument", `Two files can be compared; ${to} is one too many.`, {
+      word: to,
+    });
+  }
+  return diffFiles(terminal, oldName, newName, flags);
+}
+
+/** An option that would do nothing is a mistake. */
+function refuseFlags(flags: DiffFlags, names: readonly (keyof DiffFlags)[], why: string): void {
+  for (const name of names) {
+    const value = flags[name];
+    if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
+    throw new KumikoError("invalid_argument", `--${name} does not belong here: ${why}.`, {
+      option: name,
+    });
+  }
+}
+
+async function diffFiles(
   terminal: Terminal,
   oldName: string,
   newName: string,
@@ -37,7 +72,7 @@ export async function runDiff(
     : measuredUnifiedDiff(decodeNamed(oldBytes, oldName), decodeNamed(newBytes, newName), {
         oldName: flags.label[0] ?? oldName,
         newName: flags.label[1] ?? newName,
-        context: flags.context,
+        context: flags.context ?? 3,
       });
   if (flags.json)
     await printJson(terminal, {
@@ -46,19 +81,6 @@ export async function runDiff(
       diff: diff.text,
       coarse: diff.coarse,
     });
-  else if (!equal) await terminal.print(coloured(terminal, diff.text));
+  else if (!equal) await terminal.print(printedDiff(terminal, diff.text));
   return equal ? exitCode.fine : exitCode.different;
-}
-
-function coloured(terminal: Terminal, diff: string): string {
-  if (!terminal.colour) return diff;
-  return diff
-    .split("\n")
-    .map((line, at) => {
-      if (at < 2) return styled(terminal, "bold", line);
-      if (line.startsWith("@@")) return styled(terminal, "cyan", line);
-      if (line.startsWith("-")) return styled(terminal, "red", line);
-      return line.startsWith("+") ? styled(terminal, "green", line) : line;
-    })
-    .join("\n");
 }

@@ -9,6 +9,9 @@ export const exitCode = {
   interrupted: 130,
 } as const;
 
+/** What was asked for was understood, and does not fit the text that is there. */
+const rejections = new Set<ErrorCode>(["patch_rejected", "ambiguous", "conflict", "not_found"]);
+
 export function exitCodeOf(code: ErrorCode): number {
-  return code === "patch_rejected" || code === "ambiguous" ? exitCode.rejected : exitCode.trouble;
+  return rejections.has(code) ? exitCode.rejected : exitCode.trouble;
 }

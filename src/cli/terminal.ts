@@ -3,27 +3,50 @@ import { buffer } from "node:stream/consumers";
 /** Where a command reads and prints; tests hand in their own. */
 export interface Terminal {
   readonly folder: string;
+  readonly environment: { readonly [name: string]: string | undefined };
   readonly colour: boolean;
+  /** Whether a person sits there who can be asked. */
+  readonly interactive: boolean;
   readInput(): Promise<Uint8Array>;
   print(text: string): Promise<void>;
   complain(text: string): Promise<void>;
+  /** Asks the person and gives what they typed. */
+  ask(question: string): Promise<string>;
   /** Ctrl-C and SIGTERM abort the signal instead of ending the process, until it is disposed. */
   interruption(): Interruption;
 }
 
 interface Interruption extends Disposable {
-  readonly signal: Pick<AbortSignal, "aborted">;
+  readonly signal: AbortSignal;
 }
 
 export function processTerminal(): Terminal {
   return {
     folder: process.cwd(),
+    environment: process.env,
     colour: process.stdout.isTTY && !process.env["NO_COLOR"],
+    interactive: process.stdin.isTTY && process.stderr.isTTY,
     readInput: () => buffer(process.stdin),
     print: (text) => write(process.stdout, text),
     complain: (text) => write(process.stderr, text),
+    ask,
     interruption: processInterruption,
   };
+}
+
+/** Ctrl-C and Ctrl-D are an empty answer. */
+async function ask(question: string): Promise<string> {
+  const { createInterface } = await import("node:readline/promises");
+  using lines = createInterface({ input: process.stdin, output: process.stderr });
+  const giveUp = new AbortController();
+  lines.once("SIGINT", () => giveUp.abort());
+  lines.once("close", () => giveUp.abort());
+  try {
+    return await lines.question(question, { signal: giveUp.signal });
+  } catch (error) {
+    if (!giveUp.signal.aborted) throw error;
+    return "";
+  }
 }
 
 function write(stream: NodeJS.WriteStream, text: string): Promise<void> {

@@ -1,17 +1,27 @@
-import { Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import { answering } from "./answer.ts";
+import { homeOptions, wholeNumber } from "./home/options.ts";
+import { addHomeVerbs } from "./home/verbs.ts";
 import type { Terminal } from "./terminal.ts";
 import { readVersion } from "./version.ts";
 
-/** What a verb does is imported only when it runs. */
-export function verbs(terminal: Terminal, finish: (code: number) => void): Command {
+/** What a verb does is imported only when it runs, and a tool's definition only when its verb is asked for. */
+export async function verbs(
+  terminal: Terminal,
+  argv: readonly string[],
+  finish: (code: number) => void,
+): Promise<Command> {
   const program = new Command("kumiko")
     .description(
       "People and agents edit the same files at the same time, and nobody's work is lost.",
     )
     .version(readVersion(), "-V, --version", "print the version")
     .helpCommand(false)
+    // Otherwise --version would not be free for verbs: `kumiko block read … --version 3`.
+    .enablePositionalOptions()
+    .configureHelp({ subcommandTerm })
     .showHelpAfterError("(kumiko --help shows what there is)");
+  await addHomeVerbs(terminal, program, argv, finish);
 
   const patch = program.command("patch").description("check or apply a unified diff");
   const patchVerb = (name: string, description: string): Command =>
@@ -53,26 +63,43 @@ export function verbs(terminal: Terminal, finish: (code: number) => void): Comma
       finish(await answering(terminal, flags.json, run));
     });
 
-  program
-    .command("diff")
-    .description("print the unified diff of two texts; the exit code is 1 when they differ")
-    .argument("<old>", "a file, or - for standard input")
-    .argument("<new>", "a file, or - for standard input")
-    .option("-U, --context <n>", "unchanged lines around each change", wholeNumber, 3)
-    .option("--label <name>", "print this name instead (first: old, second: new)", collected, [])
-    .option("--json", "print one JSON object", false)
-    .action(async (oldName: string, newName: string, flags) => {
-      const run = async (): Promise<number> =>
-        (await import("./diff-command.ts")).runDiff(terminal, oldName, newName, flags);
-      finish(await answering(terminal, flags.json, run));
-    });
+  addDiffVerb(terminal, program, finish);
   return program;
 }
 
-function wholeNumber(text: string): number {
-  if (!/^\d{1,6}$/.test(text))
-    throw new InvalidArgumentError("It must be a whole number, 0 or more.");
-  return Number(text);
+function addDiffVerb(terminal: Terminal, program: Command, finish: (code: number) => void): void {
+  const diff = program
+    .command("diff")
+    .description(
+      "print the unified diff of two texts, or of two versions of a block; the exit code is 1 when they differ",
+    )
+    .usage("<old> <new> [options]\n       kumiko diff <block> <from> [to] [options]")
+    .argument("<old>", "a file, - for standard input, or a block (a file of such a name: ./…)")
+    .argument("<new>", "a file, - for standard input, or the block's earlier version")
+    .argument("[to]", "the block's later version (default: now)")
+    .option(
+      "-U, --context <n>",
+      "unchanged lines around each change (of files; default 3)",
+      wholeNumber,
+    )
+    .option("--label <name>", "print this name instead (first: old, second: new)", collected, []);
+  homeOptions(diff).action(
+    async (oldName: string, newName: string, to: string | undefined, flags) => {
+      const run = async (): Promise<number> =>
+        (await import("./diff-command.ts")).runDiff(terminal, [oldName, newName, to], flags);
+      finish(await answering(terminal, flags.json, run));
+    },
+  );
+}
+
+/** In lists of verbs: the words that follow it, not its options. */
+function subcommandTerm(command: Command): string {
+  const top = command.parent?.parent === null;
+  const words = command
+    .usage()
+    .replaceAll(/\[(options|command)\]/g, "")
+    .trim();
+  return top ? command.name() : `${command.name()} ${words}`.trim();
 }
 
 function collected(value: string, before: readonly string[]): string[] {

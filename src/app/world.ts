@@ -1,0 +1,24 @@
+import { randomBytes } from "node:crypto";
+import { type DamageReport, World } from "../kernel/index.ts";
+import type { HomeFolder } from "./home.ts";
+
+/** A world over a home folder, on this machine's clock, timers and chance. The caller disposes of it. */
+export function openWorld(home: HomeFolder, onDamage: (report: DamageReport) => void): World {
+  return new World({
+    folders: home,
+    clock: { now: () => Date.now() },
+    timers: {
+      after(milliseconds, run) {
+        const timer = setTimeout(run, milliseconds);
+        return { cancel: () => clearTimeout(timer) };
+      },
+    },
+    newPeer: randomPeer,
+    onDamage,
+  });
+}
+
+/** 63 random bits: a peer id is never given twice, by whichever process. */
+function randomPeer(): string {
+  return (randomBytes(8).readBigUInt64BE() >> 1n).toString();
+}

@@ -1,0 +1,121 @@
+import {
+  type Diagnosis,
+  diagnose,
+  exportReadable,
+  type ReadableBlock,
+  type Store,
+  unknownKernel,
+} from "../../kernel/index.ts";
+import { printJson, styled } from "../answer.ts";
+import { exitCode } from "../exit-code.ts";
+import type { Terminal } from "../terminal.ts";
+import { counted } from "./counted.ts";
+import { ExportFolder } from "./export-folder.ts";
+import type { HomeFlags } from "./options.ts";
+import { homeOf, kernelOf, untilInterrupted } from "./with-kernel.ts";
+
+export interface DoctorFlags extends HomeFlags {
+  readonly export?: string;
+  readonly force?: boolean;
+}
+
+interface Rescued {
+  readonly folder: string;
+  readonly whole: number;
+  readonly partly: number;
+  readonly nothing: number;
+}
+
+/** Finds what is damaged, explains it, and saves what can be read. Works on a copy: nothing is changed. */
+export async function runDoctor(terminal: Terminal, flags: DoctorFlags): Promise<number> {
+  using interruption = terminal.interruption();
+  const home = homeOf(terminal, flags, "kumiko doctor");
+  const kernel = kernelOf(terminal, flags);
+  if (!(await home.has(kernel))) throw await unknownKernel(home, kernel);
+  const { diagnosis, rescued } = await home.examine(kernel, async (store) => ({
+    diagnosis: await untilInterrupted(interruption.signal, diagnose(store)),
+    rescued:
+      flags.export === undefined
+        ? undefined
+        : await rescue(terminal, flags, kernel, store, interruption.signal),
+  }));
+  const healthy = diagnosis.findings.length === 0;
+  if (flags.json)
+    await printJson(terminal, { ok: healthy, kernel, ...withoutTexts(diagnosis), rescued });
+  else await terminal.print(described(terminal, kernel, diagnosis, rescued));
+  return healthy ? exitCode.fine : exitCode.rejected;
+}
+
+/** What can be read is in the export, not in a report. */
+function withoutTexts({ findings, blocks }: Diagnosis): object {
+  const told = blocks.map(({ block, readable }) => ({
+    block,
+    readable_version: readable?.version ?? null,
+  }));
+  return { findings, blocks: told };
+}
+
+function described(
+  terminal: Terminal,
+  kernel: string,
+  { findings, blocks }: Diagnosis,
+  rescued: Rescued | undefined,
+): string {
+  const lines: string[] = [];
+  if (findings.length === 0) {
+    lines.push(
+      `${styled(terminal, "green", "whole")}: every row of ${kernel} is what was written.`,
+    );
+  } else {
+    const colours = { lost: "red", slower: "yellow", other: "yellow" } as const;
+    for (const { effect, sentence } of findings)
+      lines.push(`${styled(terminal, colours[effect], effect.padEnd(6))}  ${sentence}`);
+    const lost = `${counted(blocks.length, "block")} quarantined`;
+    lines.push("", `${counted(findings.length, "finding")}, ${lost}. Nothing was changed.`);
+    if (rescued === undefined)
+      lines.push("kumiko doctor --export <folder> writes everything that can still be read.");
+  }
+  if (rescued !== undefined) {
+    const { folder, whole, partly, nothing } = rescued;
+    const parts = [
+      `${counted(whole, "block")} whole`,
+      ...(partly > 0 ? [`${partly} in part`] : []),
+      ...(nothing > 0 ? [`${nothing} not at all`] : []),
+    ];
+    lines.push(`${parts.join(", ")}: ${folder} (index.json says which)`);
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+async function rescue(
+  terminal: Terminal,
+  flags: DoctorFlags,
+  kernel: string,
+  store: Store,
+  signal: AbortSignal,
+): Promise<Rescued> {
+  const folder = await ExportFolder.prepare(terminal, flags.export!, flags.force ?? false);
+  const index: object[] = [];
+  const names: string[] = [];
+  let whole = 0;
+  for await (const block of exportReadable(store)) {
+    const name = `${block.block.split("~")[0]!}/${block.block}.txt`;
+    const empty = !block.whole && block.version === undefined;
+    const file = { name, text: () => Promise.resolve(empty ? undefined : block.text) };
+    await folder.write([file], signal, () => Promise.resolve());
+    if (!empty) names.push(name);
+    if (block.whole) whole += 1;
+    index.push(toIndex(block, empty ? null : name));
+  }
+  await folder.finish(names, { kernel, blocks: index });
+  const nothing = index.length - names.length;
+  return { folder: folder.path, whole, partly: names.length - whole, nothing };
+}
+
+function toIndex({ block, state, version, whole }: ReadableBlock, file: string | null): object {
+  const known =
+    state === undefined
+      ? {}
+      : { parent_id: state.parent, kind: state.kind, role: state.role, status: state.status };
+  return { block_id: block, file, whole, version: version ?? null, ...known };
+}

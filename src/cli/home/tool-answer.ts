@@ -1,0 +1,185 @@
+import { styled } from "../answer.ts";
+import type { Terminal } from "../terminal.ts";
+import { printBlame, printHistory } from "./history-answer.ts";
+import { bold, diffLines, dim } from "./paint.ts";
+import { printFound, printFoundInBlock } from "./search-answer.ts";
+
+export type Answer = { readonly [name: string]: unknown };
+type Print = (terminal: Terminal, answer: Answer, input: Answer) => string[];
+
+/** Answers as people like to read them. A tool that has no form of its own is printed field by field. */
+const forms: { readonly [tool: string]: Print } = {
+  block_create: (terminal, { block_id, version }) => [
+    `${bold(terminal, block_id)} ${dim(terminal, `version ${String(version)}`)}`,
+  ],
+  block_append: (terminal, { accepted, durable_version }, { block_id }) => [
+    `${bold(terminal, block_id)} is now version ${String(durable_version)} ${dim(terminal, `${String(accepted)} characters added`)}`,
+  ],
+  block_read: printRead,
+  block_list: printList,
+  block_history: printHistory,
+  block_diff: (terminal, { diff, from, to }) =>
+    diff === ""
+      ? [dim(terminal, `no difference between version ${String(from)} and ${String(to)}`)]
+      : diffLines(terminal, diff),
+  block_blame: printBlame,
+  block_search: printFoundInBlock,
+  kernel_search: printFound,
+  block_apply_patch: printPatched,
+  block_undo: (terminal, answer) => printFlip(terminal, "undid", answer),
+  block_redo: (terminal, answer) => printFlip(terminal, "redid", answer),
+};
+
+export async function printAnswer(
+  terminal: Terminal,
+  tool: string,
+  input: Answer,
+  answer: Answer,
+): Promise<void> {
+  const print = forms[tool] ?? (isEdit(answer) ? printEdit : printFields);
+  const lines = print(terminal, answer, input);
+  if (lines.length > 0) await terminal.print(`${lines.join("\n")}\n`);
+}
+
+function isEdit(answer: Answer): boolean {
+  return typeof answer["edit"] === "string" && typeof answer["version"] === "number";
+}
+
+function printEdit(terminal: Terminal, answer: Answer, input: Answer): string[] {
+  const { block_id = input["block_id"], version, edit, since } = answer;
+  return [
+    `${bold(terminal, block_id)} is now version ${String(version)} ${dim(terminal, `edit ${String(edit)}`)}`,
+    ...printSince(terminal, since),
+  ];
+}
+
+interface FlippedBlock {
+  readonly block_id: string;
+  readonly version: number;
+  readonly diff: string;
+  readonly stayed: number;
+}
+
+function printFlip(terminal: Terminal, what: string, answer: Answer): string[] {
+  const blocks = answer["blocks"] as readonly FlippedBlock[];
+  return [
+    `${what} ${bold(terminal, answer["flipped"])} of ${String(answer["actor"])} ${dim(terminal, `edit ${String(answer["edit"])}`)}`,
+    ...blocks.flatMap(({ block_id, version, diff, stayed }) => [
+      `${bold(terminal, block_id)} is now version ${version}`,
+      ...(stayed > 0 ? [`  ${stayed} characters stay hidden: another Edit removed them too`] : []),
+      ...(diff === "" ? ["  no text changed"] : diffLines(terminal, diff)),
+    ]),
+  ];
+}
+
+function printRead(terminal: Terminal, answer: Answer, input: Answer): string[] {
+  const content = String(answer["content"]);
+  const count = Number(answer["line_count"]);
+  if (input["line_numbers"] === false) return content === "" ? [] : [content];
+  const range = input["range"] as { start: number; end: number } | undefined;
+  const first = Math.min(range?.start ?? 0, count) + 1;
+  const lines = count === 0 || first > count ? [] : content.split("\n");
+  const width = String(first + lines.length - 1).length;
+  const head = [
+    bold(terminal, input["block_id"]),
+    `${String(answer["role"])} ${String(answer["kind"])}, ${String(answer["status"])}`,
+    dim(
+      terminal,
+      `version ${String(answer["version"])}, ${count === 1 ? "1 line" : `${count} lines`}, counted from 1`,
+    ),
+  ];
+  return [
+    head.join("  "),
+    ...lines.map((line, at) => `${dim(terminal, String(first + at).padStart(width))} ${line}`),
+  ];
+}
+
+interface Listed {
+  readonly block_id: string;
+  readonly parent_id: string | null;
+  readonly role: string | null;
+  readonly kind: string | null;
+  readonly status: string | null;
+  readonly path?: string;
+  readonly summary: string;
+  readonly quarantined?: string;
+}
+
+export function printList(terminal: Terminal, answer: Answer): string[] {
+  const blocks = answer["blocks"] as readonly Listed[];
+  const depths = new Map<string, number>();
+  const rows = blocks.map((block) => {
+    const depth = block.parent_id === null ? 0 : (depths.get(block.parent_id) ?? -1) + 1;
+    depths.set(block.block_id, depth);
+    const states = [block.role, block.kind, block.status === "done" ? null : block.status];
+    const broken = block.quarantined === undefined ? "" : "cannot be read";
+    const text = [block.path, oneLine(block.summary), broken].filter(Boolean).join("  ");
+    const what = states.filter((state) => state !== null).join(" ");
+    return { id: `${"  ".repeat(depth)}${block.block_id}`, what, text };
+  });
+  const idWidth = Math.max(0, ...rows.map(({ id }) => id.length));
+  const whatWidth = Math.max(0, ...rows.map(({ what }) => what.length));
+  const lines = rows.map(({ id, what, text }) =>
+    `${bold(terminal, id.padEnd(idWidth))}  ${what.padEnd(whatWidth)}  ${text}`.trimEnd(),
+  );
+  if (blocks.length === 0) lines.push(dim(terminal, "no blocks"));
+  if (answer["truncated"] === true)
+    lines.push(dim(terminal, `only the first ${blocks.length} are shown; --limit shows more`));
+  return lines;
+}
+
+interface PatchedFile {
+  readonly path: string | null;
+  readonly block_id: string;
+  readonly version: number;
+  readonly since: string;
+  readonly hunks: readonly {
+    readonly hunk: number;
+    readonly line: number;
+    readonly offset: number;
+  }[];
+  readonly error?: { readonly message: string };
+}
+
+function printPatched(terminal: Terminal, answer: Answer): string[] {
+  const dry = answer["dry_run"] === true;
+  return (answer["files"] as readonly PatchedFile[]).flatMap((file) => {
+    const { block_id, path, version, hunks, error, since } = file;
+    const name = `${bold(terminal, block_id)}${path === null ? "" : `  ${path}`}`;
+    if (error !== undefined) return [`${name}  ${styled(terminal, "red", error.message)}`];
+    return [
+      `${name} ${dry ? "can be patched" : `is now version ${version}`}`,
+      ...hunks.map(({ hunk, line }) => `  hunk ${hunk} at line ${line + 1} (counted from 1)`),
+      ...printSince(terminal, since),
+    ];
+  });
+}
+
+function printSince(terminal: Terminal, since: unknown): string[] {
+  if (typeof since !== "string" || since === "") return [];
+  return ["", "Others had changed meanwhile, and it was merged:", ...diffLines(terminal, since)];
+}
+
+function printFields(terminal: Terminal, answer: Answer): string[] {
+  return Object.entries(answer)
+    .filter(([, value]) => value !== undefined)
+    .flatMap(([name, value]) => {
+      const title = dim(terminal, `${name}:`);
+      if (Array.isArray(value))
+        return value.length === 0
+          ? [`${title} none`]
+          : [title, ...value.map((each) => `  ${asText(each)}`)];
+      return [`${title} ${asText(value)}`];
+    });
+}
+
+function asText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function oneLine(text: string): string {
+  return text
+    .replaceAll(/\s*\n\s*/g, " ⏎ ")
+    .replaceAll("\t", " ")
+    .trim();
+}

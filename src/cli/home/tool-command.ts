@@ -1,0 +1,154 @@
+import { isBlockId, KumikoError } from "../../base/index.ts";
+import { printedFact, printJson } from "../answer.ts";
+import { exitCode } from "../exit-code.ts";
+import type { Terminal } from "../terminal.ts";
+import { argumentValue, flagOf, parseJson, textFrom, type ToolArgument } from "./tool-arguments.ts";
+import { printAnswer } from "./tool-answer.ts";
+import { printStream } from "./tool-stream.ts";
+import { type AnyTool, registry, verbOf } from "./tools.ts";
+import type { HomeFlags } from "./options.ts";
+import { homeHint, withKernel } from "./with-kernel.ts";
+
+export interface ToolCall {
+  readonly args: readonly ToolArgument[];
+  /** The arguments that may come without their names. */
+  readonly words: readonly ToolArgument[];
+  /** What came without a name. */
+  readonly given: readonly string[];
+  /** For what is not given at all. */
+  readonly defaults: Input;
+  readonly flags: HomeFlags & { readonly [name: string]: unknown };
+}
+
+export type Input = { readonly [name: string]: unknown };
+
+/** Calls a tool of the kernel. Everything that is read from outside is read before the kernel is opened. */
+export async function runTool(terminal: Terminal, tool: AnyTool, call: ToolCall): Promise<number> {
+  const input = await gatherInput(terminal, call);
+  const { flags } = call;
+  const { family, verb } = verbOf(tool);
+  return withKernel(terminal, flags, `kumiko ${family} ${verb}`, async (kernel, caller) => {
+    const { KUMIKO_READER, KUMIKO_CONTEXT } = terminal.environment;
+    const invocation = {
+      ...caller,
+      reader: KUMIKO_READER || `cli:${caller.actor}`,
+      context: KUMIKO_CONTEXT || undefined,
+    };
+    if ("stream" in tool) {
+      const batches = registry.stream(kernel, tool.name, invocation, input);
+      return printStream(terminal, flags.json, caller.signal, batches);
+    }
+    const asked = flags.json ? input : forPeople(tool, input);
+    const answer = (await registry.execute(kernel, tool.name, invocation, asked)) as Input;
+    if (flags.json) await printJson(terminal, { ok: true, counted_from: 0, ...answer });
+    else await printAnswer(terminal, tool.name, input, answer);
+    return exitCode.fine;
+  });
+}
+
+/** Lines are numbered here, from 1, where a person reads them. */
+function forPeople({ name }: AnyTool, input: Input): Input {
+  return name === "block_read" ? { ...input, line_numbers: false } : input;
+}
+
+async function gatherInput(terminal: Terminal, call: ToolCall): Promise<Input> {
+  const { args, flags } = call;
+  const named = withWords(call);
+  const whole = flags["input"];
+  const fromInput = typeof whole === "string" ? [whole] : [];
+  const readers = [...fromInput, ...named.values()].filter((raw) => raw === "-");
+  if (readers.length > 1) {
+    throw new KumikoError(
+      "invalid_argument",
+      "Only one argument can come from standard input.",
+      {},
+    );
+  }
+  const input: { [name: string]: unknown } = {};
+  if (typeof whole === "string") Object.assign(input, await wholeInput(terminal, whole));
+  for (const argument of args) {
+    const raw = named.get(argument.name);
+    if (raw === undefined) continue;
+    if (argument.name in input) {
+      throw new KumikoError(
+        "invalid_argument",
+        `${argument.name} is given twice: in --input and by itself.`,
+        { argument: argument.name },
+      );
+    }
+    input[argument.name] = await argumentValue(terminal, argument, raw);
+  }
+  const missing = args.filter(({ name, required }) => required && !(name in input));
+  if (missing.length > 0 && whole === undefined) {
+    const names = missing.map(({ flag, word }) => (word ? `<${flag.slice(2)}>` : flag));
+    throw new KumikoError(
+      "invalid_argument",
+      `Missing: ${names.join(", ")}; --help shows what to write.`,
+      { missing: names },
+    );
+  }
+  return { ...call.defaults, ...input };
+}
+
+async function wholeInput(terminal: Terminal, raw: string): Promise<object> {
+  const value = parseJson("--input", await textFrom(terminal, raw));
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  throw new KumikoError("invalid_argument", "--input must be a JSON object.", {});
+}
+
+/** What was given by name, and the words for those that were not, in order. */
+function withWords({ args, words, given, flags }: ToolCall): Map<string, unknown> {
+  const named = new Map<string, unknown>();
+  for (const { name, flag } of args) {
+    const value = flags[camelCase(flag)];
+    if (value !== undefined) named.set(name, value);
+  }
+  const rest = [...given];
+  const open = words.filter(({ name }) => !named.has(name));
+  // What may be left out gets a word only when there are enough for what may not.
+  let spare = rest.length - open.filter(({ required }) => required).length;
+  for (const { name, required } of open) {
+    if (rest.length === 0) break;
+    if (!required && (spare <= 0 || (name === "block_id" && !isBlockId(rest[0]!)))) continue;
+    if (!required) spare -= 1;
+    named.set(name, rest.shift());
+  }
+  if (rest.length > 0) {
+    const expected = words.map(({ name }) => `<${name.replaceAll("_", "-")}>`).join(" ");
+    throw new KumikoError(
+      "invalid_argument",
+      `"${rest[0]}" is one word too many${expected === "" ? "" : `; expected ${expected}`}. Quote text that has spaces.`,
+      { word: rest[0]! },
+    );
+  }
+  return named;
+}
+
+/** As commander names what `--base-version` gave. */
+function camelCase(flag: string): string {
+  return flag.slice(2).replaceAll(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** In the words of the command line: tools know arguments, people type flags. */
+export function toolHint(error: KumikoError): string | undefined {
+  const { code, facts, message } = error;
+  if (code === "base_required") {
+    return `Every run of this command is new and has read nothing yet: pass --base-version ${printedFact(facts["version"])} if that is what you read.`;
+  }
+  if (code === "invalid_argument" && Array.isArray(facts["problems"])) {
+    const names = facts["problems"].flatMap((problem) =>
+      typeof problem === "object" && problem !== null && "at" in problem
+        ? [String(problem.at)]
+        : [],
+    );
+    const first = names[0]?.split(".")[0] ?? "";
+    return /^[a-z_]+$/.test(first)
+      ? `On the command line it is ${flagOf(first)}; --help shows all.`
+      : undefined;
+  }
+  if (code === "invalid_argument" && message.endsWith("pass context."))
+    return "Name it with --context, or for all calls with $KUMIKO_CONTEXT.";
+  if (code === "unknown_edit" && isBlockId(printedFact(facts["edit"])))
+    return `That is a block: \`kumiko history ${printedFact(facts["edit"])}\` lists its Edits.`;
+  return homeHint(error);
+}

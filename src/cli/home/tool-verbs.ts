@@ -1,0 +1,145 @@
+import { Command, InvalidArgumentError, Option } from "commander";
+import { isBlockId } from "../../base/index.ts";
+import { answering } from "../answer.ts";
+import type { Terminal } from "../terminal.ts";
+import { aliases } from "./aliases.ts";
+import { type ToolArgument, toolArguments, wordsOf } from "./tool-arguments.ts";
+import { type Input, runTool, toolHint } from "./tool-command.ts";
+import { exampleLine } from "./tool-example.ts";
+import { homeOptions } from "./options.ts";
+import { type AnyTool, tools, verbOf } from "./tools.ts";
+
+type Finish = (code: number) => void;
+
+/** Adds the verbs of every tool of a family to its command. */
+export function addToolVerbs(terminal: Terminal, group: Command, finish: Finish): void {
+  for (const tool of tools) {
+    const { family, verb } = verbOf(tool);
+    if (family === group.name())
+      group.addCommand(toolVerb(terminal, tool, `${family} ${verb}`, finish));
+  }
+}
+
+/** A frequent tool under a short name; of two, the one for blocks when a block is named first. */
+export function addAlias(
+  terminal: Terminal,
+  program: Command,
+  alias: string,
+  argv: readonly string[],
+  finish: Finish,
+): void {
+  const [, first = ""] = argv.filter((word) => !word.startsWith("-"));
+  const names = aliases[alias]!.tools;
+  const found = names
+    .map((name) => tools.find((tool) => tool.name === name))
+    .filter((tool) => tool !== undefined);
+  const tool = isBlockId(first) ? found.at(-1) : found[0];
+  if (tool !== undefined) program.addCommand(toolVerb(terminal, tool, alias, finish));
+}
+
+interface Defaults {
+  readonly input: Input;
+  readonly note: string;
+}
+
+/** Where a command line means something else than a model: it looks everywhere, and waits for the disk. */
+function defaultsOf(path: string, { name }: AnyTool, args: readonly ToolArgument[]): Defaults {
+  const kinds = args.find((argument) => argument.name === "kinds");
+  if (path === "search" && kinds !== undefined)
+    return {
+      input: { kinds: kinds.choices },
+      note: "Without --kinds it looks through all of them.",
+    };
+  return name === "block_append"
+    ? {
+        input: { flush: true },
+        note: "It waits until the text is on disk, unless told --no-flush.",
+      }
+    : { input: {}, note: "" };
+}
+
+/** One verb for one tool, under whatever name: everything about it comes from the definition. */
+function toolVerb(terminal: Terminal, tool: AnyTool, path: string, finish: Finish): Command {
+  const typed = `kumiko ${path}`;
+  const args = toolArguments(tool);
+  const words = wordsOf(args);
+  const defaults = defaultsOf(path, tool, args);
+  const command = new Command(path.split(" ").at(-1))
+    .description(tool.description)
+    .summary(summaryOf(tool.description))
+    .usage([...words.map(placeholder), "[options]"].join(" "))
+    .argument("[words...]");
+  for (const argument of args) addOption(command, argument);
+  command.option("--input <json>", "all arguments at once as JSON, @file, or - for standard input");
+  homeOptions(command);
+  command.addHelpText("after", helpTail(tool, typed, args, defaults));
+  command.action(async (given: string[], flags) => {
+    const run = (): Promise<number> =>
+      runTool(terminal, tool, { args, words, given, flags, defaults: defaults.input });
+    finish(await answering(terminal, flags.json, run, { countFrom: 0, hint: toolHint }));
+  });
+  return command;
+}
+
+function addOption(command: Command, argument: ToolArgument): void {
+  const { flag, form, choices, description, required } = argument;
+  const text = `${description}${required ? " (required)" : ""}`;
+  if (form === "switch") {
+    const opposite = flag.replace("--", "--no-");
+    command.option(flag, [text, `or ${opposite}`].filter(Boolean).join("; "));
+    command.addOption(new Option(opposite).hideHelp());
+    return;
+  }
+  const values = { number: "n", lines: "first:last", json: "json", choice: "which" };
+  const value = form in values ? values[form as keyof typeof values] : "text";
+  const option = new Option(`${flag} <${value}>`, text);
+  if (choices.length > 0) option.choices(choices);
+  if (form === "texts") option.argParser(collecting(argument));
+  command.addOption(option);
+}
+
+function collecting({ flag, choices }: ToolArgument) {
+  return (each: string, before: string[] | undefined): string[] => {
+    if (choices.length > 0 && !choices.includes(each))
+      throw new InvalidArgumentError(`${flag} takes ${choices.join(", ")}.`);
+    return [...(before ?? []), each];
+  };
+}
+
+function placeholder({ name, required }: ToolArgument): string {
+  const shown = name.replaceAll("_", "-");
+  return required ? `<${shown}>` : `[${shown}]`;
+}
+
+function helpTail(
+  tool: AnyTool,
+  typed: string,
+  args: readonly ToolArgument[],
+  { note }: Defaults,
+): string {
+  const examples = tool.examples.flatMap(({ when, input }) => [
+    `  # ${when}${countsLines(args, input) ? " (counted from 0)" : ""}`,
+    `  ${exampleLine(typed, args, input)}`,
+  ]);
+  return [
+    "",
+    "Flags and printed lines count from 1; JSON, given or printed, counts from 0.",
+    ...(note === "" ? [] : [note]),
+    "",
+    "Examples:",
+    ...examples,
+  ].join("\n");
+}
+
+/** An example's own words count as tools do. */
+function countsLines(args: readonly ToolArgument[], input: unknown): boolean {
+  const given = input as { readonly [name: string]: unknown };
+  return args.some(({ name, form }) => form === "lines" && given[name] !== undefined);
+}
+
+/** What it does, as a list of verbs says it. */
+function summaryOf(description: string): string {
+  const sentence = /^.*?(?=[.:;](\s|$)|$)/.exec(description)?.[0] ?? description;
+  const short = sentence.length > 60 ? sentence.split(/,| \(/)[0]! : sentence;
+  return short.charAt(0).toLowerCase() + short.slice(1);
+}
