@@ -1,0 +1,75 @@
+/** Single durable edits by tool call from many callers at once, each in a block of its own. */
+import { median, row, type Row } from "../harness.ts";
+import { benchKernel, rawTransactions } from "./bench-kernel.ts";
+import { Words } from "./words.ts";
+
+const CALLERS = 16;
+const EDITS = 150;
+const RAW = 1_500;
+const ROUNDS = 5;
+const SMALL = 2_000;
+const LARGE = 1_000_000;
+
+export async function* callerMeasures(): AsyncGenerator<Row> {
+  const rates = { small: [] as number[], large: [] as number[], raw: [] as number[] };
+  for (let round = -1; round < ROUNDS; round++) {
+    globalThis.gc?.();
+    const small = await editsPerSecond(SMALL);
+    const raw = rawTransactions(RAW, (index) => `edit ${index} of a line of some length`);
+    const large = await editsPerSecond(LARGE);
+    if (round < 0) continue;
+    rates.small.push(small);
+    rates.large.push(large);
+    rates.raw.push(raw);
+  }
+  const name = `durable edits/s by tool call, ${CALLERS} callers on ${CALLERS} blocks`;
+  yield row({
+    name: `${name}, peer one raw FULL transaction each`,
+    ours: median(rates.small),
+    peer: median(rates.raw),
+    goal: ">= 3",
+  });
+  yield row({
+    name: `${name} of 2 KB, peer the same with blocks of 1 MB`,
+    ours: median(rates.small),
+    peer: median(rates.large),
+    goal: "<= 1.5",
+  });
+}
+
+async function editsPerSecond(size: number): Promise<number> {
+  await using bench = await benchKernel();
+  const words = new Words(5);
+  const blocks: { id: string; version: number }[] = [];
+  for (let caller = 0; caller < CALLERS; caller++) {
+    const id = await bench.create(words.text(size), `agent-${caller}`);
+    const { version } = await bench.call<{ version: number }>("block_read", {
+      block_id: id,
+      range: { start: 0, end: 1 },
+    });
+    blocks.push({ id, version });
+  }
+  const begun = performance.now();
+  await Promise.all(
+    blocks.map(async ({ id, version }, caller) => {
+      let base_version = version;
+      for (let count = 0; count < EDITS; count++) {
+        const operation = {
+          op: "replace",
+          start_line: (count * 7) % 20,
+          end_line: ((count * 7) % 20) + 1,
+          content: `edit ${count} of caller ${caller}`,
+        };
+        const input = { block_id: id, operations: [operation], base_version };
+        const answer = await bench.call<{ version: number }>(
+          "block_edit",
+          input,
+          `agent-${caller}`,
+        );
+        base_version = answer.version;
+      }
+    }),
+  );
+  const seconds = (performance.now() - begun) / 1000;
+  return (CALLERS * EDITS) / seconds;
+}
