@@ -4,6 +4,7 @@ import { callerMeasures } from "./support/callers.ts";
 import { contextMeasures } from "./support/contexts.ts";
 import { feedMeasures } from "./support/feed.ts";
 import { openingMeasures } from "./support/opening.ts";
+import { searchMeasures } from "./support/search.ts";
 import { streamingMeasures } from "./support/streaming.ts";
 
 export async function* measures(): AsyncGenerator<Row> {
@@ -12,4 +13,5 @@ export async function* measures(): AsyncGenerator<Row> {
   yield* openingMeasures();
   yield* feedMeasures();
   yield* contextMeasures();
+  yield* searchMeasures();
 }
