@@ -14,7 +14,7 @@ const blocks = [1, 2, 3, 4, 5].map((number) => `main~ann~${number}`);
 
 /** Tables of one block each; a flip in any other may harm no block at all. */
 const ofBlocks = ["commits", "segments", "heads", "rows", "keyframes", "snapshots"];
-const shared = ["edits", "names", "places", "sequences", "calls", "settings", "leases"];
+const shared = ["edits", "actors", "names", "places", "sequences", "calls", "settings", "leases"];
 
 describe("one flipped byte in a stored row", () => {
   it("is found, and every other block reads as before", { timeout: LONG }, async () => {
@@ -79,9 +79,7 @@ describe("a damaged Edit", () => {
     using folder = temporaryFolder();
     const file = join(folder.path, "state.db");
     const before = await fill(file);
-    const database = new BetterSqlite(file);
-    database.exec("UPDATE edits SET last = last + 1 WHERE edit = 'edit-30'");
-    database.close();
+    change(file, "UPDATE edits SET last = last + 1 WHERE edit = 'edit-30'");
     await using store = await openSqliteStore(file);
     const refusal = { code: "damaged", facts: { table: "edits", key: "edit-30", block: null } };
     await expect(store.edit("edit-30")).rejects.toMatchObject(refusal);
@@ -96,6 +94,104 @@ describe("a damaged Edit", () => {
     expect((await store.commit(another)).kind).toBe("committed");
   });
 });
+
+describe("a row that is gone", () => {
+  it("of a block's commits is missed by whoever needs it or what lies behind it", async () => {
+    using folder = temporaryFolder();
+    const file = join(folder.path, "state.db");
+    const before = await fill(file);
+    const block = "main~ann~2";
+    change(
+      file,
+      `DELETE FROM commits WHERE version = 28 AND block = (SELECT id FROM names WHERE text = '${block}')`,
+    );
+    await using store = await openSqliteStore(file);
+    const refusal = {
+      code: "damaged",
+      facts: { table: "commits", key: `${block} version 28`, block },
+    };
+    await expect(store.commitsOf(block, 0)).rejects.toMatchObject(refusal);
+    expect(await store.commitsOf(block, 28)).toHaveLength(4);
+    await expect(store.compact(block, 31)).rejects.toMatchObject(refusal);
+    // What cannot be reached cannot be said to have been taken out.
+    const commits = [{ version: 26, body: encode("removed"), message: undefined }];
+    const note = { space: "gaps", key: block, value: "removed" };
+    await expect(store.rewrite({ block, commits, note })).rejects.toMatchObject({
+      code: "damaged",
+      facts: { table: "commits", block },
+    });
+    expect(await store.verify()).toContainEqual(
+      expect.objectContaining({ table: "commits", key: `${block} version 28` }),
+    );
+    for (const other of blocks.filter((one) => one !== block)) {
+      expect(await contentOf(store, other)).toEqual(before.get(other));
+    }
+  });
+
+  it("of an actor's Edits is found, and all that come before it are still undone", async () => {
+    using folder = temporaryFolder();
+    const file = join(folder.path, "state.db");
+    await fill(file);
+    change(file, "DELETE FROM edits WHERE edit = 'edit-12'");
+    await using store = await openSqliteStore(file);
+    expect(await store.verify()).toMatchObject([{ table: "edits", key: "edit-13" }]);
+    expect((await store.newestEdit("ann"))?.edit).toBe("edit-30");
+    expect((await store.newestUndone("ann"))?.edit).toBe("edit-7");
+    const one = commit("main~ann~1", 32, { edit: "edit-20", undo: { kind: "text" } });
+    expect((await store.commit(batch([one]))).kind).toBe("committed");
+    expect((await store.newestEdit("ann"))?.edit).toBe("edit-20");
+    const behind = { undo: { kind: "text" }, edit: "edit-5" } as const;
+    await expect(store.commit(batch([commit("main~ann~1", 33, behind)]))).rejects.toMatchObject({
+      code: "damaged",
+      facts: { table: "edits", key: "edit-13" },
+    });
+  });
+
+  it.each(["DELETE FROM actors", "UPDATE actors SET newest = newest - 1", "DELETE FROM edits"])(
+    "or wrong where an actor's Edits begin is found: %s",
+    async (sql) => {
+      using folder = temporaryFolder();
+      const file = join(folder.path, "state.db");
+      await fill(file);
+      change(file, sql);
+      await using store = await openSqliteStore(file);
+      expect(await store.verify()).toMatchObject([{ table: "actors", key: "ann" }]);
+      expect(await store.commitsOf("main~ann~1", 0)).toHaveLength(32);
+    },
+  );
+
+  it("refuses what cannot be written without it, and keeps nothing of that", async () => {
+    using folder = temporaryFolder();
+    const file = join(folder.path, "state.db");
+    await fill(file);
+    change(file, "UPDATE actors SET newest = newest + 1");
+    await using store = await openSqliteStore(file);
+    const [ann, bob] = ["ann", "bob"].map((actor) => ({
+      actor,
+      edit: `new-${actor}`,
+      undo: { kind: "text" } as const,
+    }));
+    const refusal = { code: "damaged", facts: { table: "actors", key: "ann" } };
+    const write = (more: object) => store.commit(batch([commit("main~ann~1", 32, more)]));
+    await expect(write(ann!)).rejects.toMatchObject(refusal);
+    // In one group, where each is refused by itself.
+    const other = commit("main~ann~2", 32, bob);
+    const [refused, written] = await Promise.allSettled([
+      write(ann!),
+      store.commit(batch([other])),
+    ]);
+    expect(refused).toMatchObject({ status: "rejected", reason: refusal });
+    expect(written).toMatchObject({ value: { kind: "committed", positions: [161] } });
+    expect(await write({ actor: "ann" })).toEqual({ kind: "committed", positions: [162] });
+    expect((await store.newestEdit("bob"))?.edit).toBe("new-bob");
+  });
+});
+
+function change(file: string, sql: string): void {
+  const database = new BetterSqlite(file);
+  database.exec(sql);
+  database.close();
+}
 
 /** Rows of every table: live commits and segments, two of everything small. */
 async function fill(file: string): Promise<Map<string, unknown>> {

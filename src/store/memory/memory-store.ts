@@ -51,12 +51,28 @@ export class MemoryStore implements Store {
     });
   }
 
-  async changesSince(position: number, limit: number): Promise<StoredCommit[]> {
-    return this.#readable().journal.slice(position, position + limit);
+  async changesSince(position: number, limit: number, bytes?: number): Promise<StoredCommit[]> {
+    const page = this.#readable().journal.slice(position, position + limit);
+    return bytes === undefined ? page : page.slice(0, fitting(page, bytes));
   }
 
-  async commitsOf(block: string, afterVersion: number): Promise<StoredCommit[]> {
-    return this.#readable().commitsByBlock.get(block)?.slice(afterVersion) ?? [];
+  async commitsOf(
+    block: string,
+    afterVersion: number,
+    upToVersion?: number,
+  ): Promise<StoredCommit[]> {
+    return this.#readable().commitsByBlock.get(block)?.slice(afterVersion, upToVersion) ?? [];
+  }
+
+  async versionAt(block: string, position: number): Promise<number> {
+    const commits = this.#readable().commitsByBlock.get(block) ?? [];
+    let [reached, beyond] = [0, commits.length + 1];
+    while (beyond - reached > 1) {
+      const middle = Math.floor((reached + beyond) / 2);
+      if (commits[middle - 1]!.position <= position) reached = middle;
+      else beyond = middle;
+    }
+    return reached;
   }
 
   async row(block: string): Promise<BlockRow | undefined> {
@@ -147,9 +163,15 @@ export class MemoryStore implements Store {
     return this.#readable().values.get(space)?.get(key);
   }
 
-  async list(space: string): Promise<{ key: string; value: string }[]> {
+  async list(
+    space: string,
+    { after, limit = Infinity }: { after?: string | undefined; limit?: number | undefined } = {},
+  ): Promise<{ key: string; value: string }[]> {
     const values = this.#readable().values.get(space)?.entries() ?? [];
-    return values.map(({ name, value }) => ({ key: name, value }));
+    return values
+      .filter(({ name }) => after === undefined || compareNames(name, after) > 0)
+      .slice(0, limit)
+      .map(({ name, value }) => ({ key: name, value }));
   }
 
   async put(space: string, key: string, value: string | undefined): Promise<void> {

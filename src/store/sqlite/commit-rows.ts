@@ -44,7 +44,7 @@ export class CommitRows {
       version -= 1;
       position = row["previous"] as number;
     }
-    return commits.reverse();
+    return commits.toReversed();
   }
 
   /** Whether there are any: without segments the first is a row, and in the index. */

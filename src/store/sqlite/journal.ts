@@ -55,13 +55,14 @@ export class Journal {
           if (commit.version > afterVersion) commits.push(commit);
         }
       }
-      for (const commit of this.rows.ofBlock(id, head, afterVersion + commits.length, version)) {
-        commits.push(commit);
-      }
       const gap = commits.findIndex((commit, index) => commit.version !== afterVersion + 1 + index);
-      if (gap >= 0 || commits.length !== version - afterVersion) {
-        throw refused ?? missingCommit(block, afterVersion + 1 + (gap < 0 ? commits.length : gap));
+      if (gap >= 0) throw refused ?? missingCommit(block, afterVersion + 1 + gap);
+      const packed = afterVersion + commits.length;
+      const live = this.rows.ofBlock(id, head, packed, version);
+      if (live.length !== version - packed) {
+        throw refused ?? missingCommit(block, version - live.length);
       }
+      for (const commit of live) commits.push(commit);
       return commits;
     });
   }

@@ -35,11 +35,13 @@ describe("databases of every version", () => {
     const database = new BetterSqlite(file);
     database.exec("UPDATE rows SET status = 'done' WHERE name = 'main~ann~1'");
     database.exec("UPDATE calls SET answer = '[]' WHERE call = 'call-3'");
+    database.exec("UPDATE commits SET time = time + 1 WHERE position = 90");
     database.close();
     await using store = await openSqliteStore(file);
     await expect(store.row("main~ann~1")).rejects.toMatchObject({ code: "damaged" });
     await expect(store.call("claude", "call-3")).rejects.toMatchObject({ code: "damaged" });
     expect(await store.verify()).toMatchObject([
+      { table: "commits", key: "90" },
       { table: "rows", key: "main~ann~1" },
       { table: "calls", key: "claude call-3" },
     ]);

@@ -123,6 +123,12 @@ function verifyBlocks(tables: Tables, report: Report): void {
   }
 }
 
+/** Also of actors who have none. */
+const countEdits = `
+  SELECT actor, count(first) AS count
+  FROM (SELECT actor, first FROM edits UNION ALL SELECT actor, NULL FROM actors) GROUP BY actor
+`;
+
 function verifyEdits({ connection, names, actors, edits }: Tables, report: Report): void {
   for (const { first, edit } of connection.all("SELECT first, edit FROM edits")) {
     report.probe("edits", String(edit), undefined, () => edits.at(first as number));
@@ -134,14 +140,12 @@ function verifyEdits({ connection, names, actors, edits }: Tables, report: Repor
   }
   // At one moment: a chain is taken apart and put together again while it is written to.
   connection.together(() => {
-    for (const { actor, count } of connection.all(
-      "SELECT actor, count(*) AS count FROM edits GROUP BY actor",
-    )) {
+    for (const { actor, count } of connection.all(countEdits)) {
       const name = names.describe(actor as number);
       report.probe("actors", name, undefined, () => {
         const reached = [...edits.ofActor(name)].length;
         if (reached === count) return reached;
-        const why = `of ${count} Edits it leads to ${reached}`;
+        const why = `of ${String(count)} Edits it leads to ${reached}`;
         throw damagedRow({ table: "actors", key: name }, why);
       });
     }

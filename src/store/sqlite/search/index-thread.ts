@@ -46,6 +46,8 @@ export class IndexThread implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    // Nobody waits for what it is still building: what is committed of it stays, the rest comes next time.
+    if (this.#waiting.size > 0) this.#end();
     if (!this.ended) {
       this.#worker.ref();
       this.#post({ close: true });

@@ -62,7 +62,7 @@ async function search(task: Task): Promise<void> {
     found: (block, line) => {
       buffered.push({ block, ...at, line });
       // The next line may be the one from which nobody comes back.
-      if (!matcher.isLiteral || buffered.length >= 100) flush();
+      if (!matcher.isLiteral || buffered.length >= 32) flush();
     },
   });
   for (const { row, path, candidate } of inOrder(blocks, task, rows.known)) {

@@ -70,7 +70,8 @@ export class SqliteSearch implements SearchIndex, AsyncDisposable {
           return collected.receive(received);
         },
       });
-      if (end !== undefined && end.unindexed > 0) void this.#index();
+      // The first one has it checked, too.
+      if (this.#indexer === undefined || (end?.unindexed ?? 0) > 0) void this.#index();
       return collected.answer(end);
     });
   }
