@@ -228,7 +228,10 @@ test("an undo is retried safely, says what it did, and can be undone itself", as
   const again = await shop.call("ben", "block_undo", { edit: both[0]!["edit"] });
   expect(again["flipped"]).toBe(made);
   expect(await shop.text(block)).toBe("ONE\nTWO\n");
-  expect((await shop.refusal("ann", "block_undo", { edit: "e9-9" })).code).toBe("unknown_edit");
+  for (const edit of ["e9-9", `e9-9-undoes-${made as string}`]) {
+    expect((await shop.refusal("ann", "block_undo", { edit })).code).toBe("unknown_edit");
+  }
+  expect(await shop.text(block)).toBe("ONE\nTWO\n");
 });
 
 test("what another undid is redone by nobody else unless it is named", async () => {

@@ -213,6 +213,12 @@ export class BlockDocument implements EditTarget, Disposable {
     return this.#record(made, stamp, undefined);
   }
 
+  /** Whether a commit of that Edit is recorded here. */
+  hasEdit(edit: string): boolean {
+    this.#checkUsable();
+    return this.#state.record.editIndex(edit) !== undefined;
+  }
+
   planUndo(request: FlipRequest): FlipPlan {
     this.#checkUsable();
     return planUndo(this.#state, request);

@@ -1,6 +1,11 @@
+import type { Invocation } from "./invocation.ts";
+
 /** Readers remembered; the least recently active is forgotten first and must read again. */
 const READERS = 10_000;
 const BLOCKS_PER_READER = 1_000;
+
+/** One actor's line of sight: readers of two actors are two, whatever they are called. */
+type Sight = Pick<Invocation, "actor" | "reader">;
 
 /**
  * Which version of which block each reader was last shown: that is what its line numbers mean. In memory
@@ -9,19 +14,26 @@ const BLOCKS_PER_READER = 1_000;
 export class Readers {
   readonly #shown = new Map<string, Map<string, number>>();
 
-  shown(reader: string, block: string): number | undefined {
-    return this.#shown.get(reader)?.get(block);
+  shown(sight: Sight, block: string): number | undefined {
+    return this.#shown.get(keyOf(sight))?.get(block);
   }
 
-  show(reader: string, block: string, version: number): void {
-    const known = this.#shown.get(reader) ?? new Map<string, number>();
-    moveToEnd(this.#shown, reader, known, READERS);
-    moveToEnd(known, block, Math.max(version, known.get(block) ?? 0), BLOCKS_PER_READER);
+  /** It read this version, perhaps a past one: that is what its positions mean now. */
+  show(sight: Sight, block: string, version: number): void {
+    const key = keyOf(sight);
+    const known = this.#shown.get(key) ?? new Map<string, number>();
+    moveToEnd(this.#shown, key, known, READERS);
+    moveToEnd(known, block, version, BLOCKS_PER_READER);
   }
 
-  forget(reader: string): void {
-    this.#shown.delete(reader);
+  /** An answer told it of this version; one that is told again, because the call was retried, leads nowhere back. */
+  advance(sight: Sight, block: string, version: number): void {
+    this.show(sight, block, Math.max(version, this.shown(sight, block) ?? 0));
   }
+}
+
+function keyOf({ actor, reader = actor }: Sight): string {
+  return JSON.stringify([actor, reader]);
 }
 
 function moveToEnd<Value>(map: Map<string, Value>, key: string, value: Value, limit: number): void {

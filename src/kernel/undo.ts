@@ -45,6 +45,8 @@ type Direction = "undo" | "redo";
 interface Choice {
   readonly row: EditRow;
   readonly active: boolean;
+  /** The flip that was named in its place: it has to be one that happened. */
+  readonly flip?: string | undefined;
 }
 
 /** An Edit may turn out to be flipped already by somebody who was faster; then another is chosen. */
@@ -81,9 +83,9 @@ export class Undo {
   async #choose(what: Direction, invocation: Invocation, request: UndoRequest): Promise<Choice> {
     const { store, door, appends } = this.#ports;
     const { edit, actor = invocation.actor } = request;
-    if (edit !== undefined) return this.#named(what, edit, request.actor);
+    if (edit !== undefined) return this.#named(what, invocation, edit, request.actor);
     // What streams in belongs to the newest Edit: all of it, and the Edit ends here.
-    await appends.endThose((stream) => stream.actor === actor);
+    await appends.endThose((stream) => stream.actor === actor, invocation.actor);
     await door.decided();
     const row = await (what === "undo" ? store.newestEdit(actor) : store.newestUndone(actor));
     if (row === undefined) {
@@ -98,19 +100,18 @@ export class Undo {
   }
 
   /** Naming a flip means its target, the other way round. */
-  async #named(what: Direction, edit: string, actor: string | undefined): Promise<Choice> {
+  async #named(
+    what: Direction,
+    invocation: Invocation,
+    edit: string,
+    actor: string | undefined,
+  ): Promise<Choice> {
     const { store, door, appends } = this.#ports;
     const [, direction, target = edit] = FLIP.exec(edit) ?? [];
-    await appends.endThose((stream) => stream.edit === target);
+    await appends.endThose((stream) => stream.edit === target, invocation.actor);
     await door.decided();
     const row = await store.edit(target);
-    if (row === undefined) {
-      throw new KumikoError(
-        "unknown_edit",
-        `No Edit ${edit} changed any text here; block_history lists the Edits of a block.`,
-        { edit },
-      );
-    }
+    if (row === undefined) throw unknownEdit(edit);
     if (actor !== undefined && row.actor !== actor) {
       throw new KumikoError(
         "invalid_argument",
@@ -119,11 +120,12 @@ export class Undo {
       );
     }
     const redoes = direction === undefined ? false : direction === "undoes";
-    return { row, active: what === "undo" ? redoes : !redoes };
+    const flip = direction === undefined ? undefined : edit;
+    return { row, active: what === "undo" ? redoes : !redoes, flip };
   }
 
   async #carryOut(
-    { row, active }: Choice,
+    { row, active, flip: named }: Choice,
     invocation: Invocation,
     { fingerprint }: UndoRequest,
   ): Promise<Flipped> {
@@ -134,8 +136,12 @@ export class Undo {
       blocks: row.blocks,
       edit: `${this.#ports.newEdit()}-${active ? "redoes" : "undoes"}-${row.edit}`,
       fingerprint,
-      plan: (documents) =>
-        [...documents.values()].map(({ block, document }): PlannedChange => {
+      plan: (documents) => {
+        const all = [...documents.values()];
+        if (named !== undefined && !all.some(({ document }) => document.hasEdit(named))) {
+          throw unknownEdit(named);
+        }
+        return all.map(({ block, document }): PlannedChange => {
           const request = { actor: invocation.actor, edit: row.edit };
           const flip = active ? document.planRedo(request) : document.planUndo(request);
           const before = document.read();
@@ -146,7 +152,8 @@ export class Undo {
           const diff = unifiedDiff(before, after.toString(), names);
           told.set(block, { diff, stayed: flip.stayed });
           return { block, text: { flip } };
-        }),
+        });
+      },
       answer: ({ edit, changes }) => ({
         edit,
         flipped: row.edit,
@@ -155,4 +162,12 @@ export class Undo {
       }),
     });
   }
+}
+
+function unknownEdit(edit: string): KumikoError {
+  return new KumikoError(
+    "unknown_edit",
+    `No Edit ${edit} changed any text here; block_history lists the Edits of a block.`,
+    { edit },
+  );
 }

@@ -51,7 +51,7 @@ export const blockCreate = defineTool({
         }),
       },
     );
-    kernel.readers.show(invocation.reader ?? invocation.actor, answer.block_id, answer.version);
+    kernel.readers.advance(invocation, answer.block_id, answer.version);
     return answer;
   },
 });

@@ -28,12 +28,12 @@ export const flipAnswer = z.strictObject({
 /** A reader who knew a block just before has seen all of it by the diff. */
 export function showFlipped(
   kernel: Kernel,
-  { actor, reader = actor }: Invocation,
+  invocation: Invocation,
   { edit, flipped, actor: author, blocks }: Flipped,
 ): z.input<typeof flipAnswer> {
   for (const { block, version } of blocks) {
-    if (kernel.readers.shown(reader, block) === version - 1) {
-      kernel.readers.show(reader, block, version);
+    if (kernel.readers.shown(invocation, block) === version - 1) {
+      kernel.readers.advance(invocation, block, version);
     }
   }
   const told = blocks.map(({ block, ...rest }) => ({ block_id: block, ...rest }));

@@ -54,7 +54,7 @@ export const blockRead = defineTool({
     const chosen = lines.slice(from, Math.max(from, end));
     const width = String(from + chosen.length).length;
     const numbered = chosen.map((line, index) => `${String(from + index).padStart(width)} ${line}`);
-    kernel.readers.show(invocation.reader ?? invocation.actor, block, version);
+    kernel.readers.show(invocation, block, version);
     return {
       content: input.line_numbers === false ? chosen.join("\n") : numbered.join("\n"),
       metadata: state.metadata,

@@ -28,7 +28,7 @@ export interface Call {
   /** Blocks of which nothing waits to be written any more once it is answered. */
   readonly settles?: readonly string[] | "all";
   /** Streams that end with it, whether it is refused or not. */
-  ends?(stream: Stream, answer: Answer | undefined): boolean;
+  ends?(stream: Stream): boolean;
   /** By block: the version that the caller's positions mean. */
   readonly bases?: ReadonlyMap<string, number | undefined>;
   /** Text that is taken in, to be written now or soon. */

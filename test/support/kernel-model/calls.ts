@@ -22,7 +22,7 @@ import {
 import { appendCall, createCall, flipCall, statusCall } from "./structure-calls.ts";
 import { repeatedCall, wrongCall } from "./wrong-calls.ts";
 
-const BLOCKS = 7;
+const BLOCKS = 5;
 
 /** Any call of any tool, or how many milliseconds pass. `threads`: also those that search on one. */
 export function randomCall(dice: Dice, model: Model, threads: boolean): Call | number {
@@ -30,7 +30,7 @@ export function randomCall(dice: Dice, model: Model, threads: boolean): Call | n
   if (model.blocks.size < 2) return create();
   const choices: readonly (readonly [weight: number, choose: () => Call | number | undefined])[] = [
     [model.blocks.size < BLOCKS ? 8 : 1, create],
-    [16, () => editCall(dice, model)],
+    [32, () => editCall(dice, model)],
     [7, () => spliceCall(dice, model)],
     [7, () => replaceCall(dice, model, threads)],
     [5, () => patchCall(dice, model)],
@@ -41,7 +41,7 @@ export function randomCall(dice: Dice, model: Model, threads: boolean): Call | n
     [10, () => flipCall(dice, model)],
     [8, () => readCall(dice, model)],
     [2, () => searchCall(dice, threads)],
-    [threads ? 4 : 0, () => kernelSearchCall(dice, CONTEXTS)],
+    [threads ? 12 : 0, () => kernelSearchCall(dice, CONTEXTS)],
     [3, () => listCall(dice, model, dice.pick(CONTEXTS))],
     [3, () => syncCall(dice, model)],
     [2, () => historyCall(dice)],

@@ -2,7 +2,7 @@ import type { Random } from "../../../src/base/index.ts";
 import type { Model, ModelBlock } from "./model.ts";
 import type { Hunk } from "./placing.ts";
 
-export const ACTORS = ["ann", "ben", "claude"];
+const ACTORS = ["ann", "ben", "claude"];
 export const CONTEXTS = ["main", "side"];
 const READERS = ["left", "right"];
 const WORDS = ["one", "two", "three", "naïve", "🪵🪚", "", "a b", "two two", "x"];
@@ -49,8 +49,9 @@ export class Dice {
     return { actor, reader, sight: `${actor}/${reader}` };
   }
 
+  /** Any block, and often the same one: there they meet. */
   block(): ModelBlock {
-    return this.pick(this.#model.all);
+    return this.chance(0.4) ? this.#model.all[0]! : this.pick(this.#model.all);
   }
 
   /** A block to whose text nothing is on its way. */
@@ -64,8 +65,9 @@ export class Dice {
   }
 
   text(): string {
-    const lines = Array.from({ length: this.below(6) }, () => this.word());
-    return lines.join("\n") + (this.chance(0.6) && lines.length > 0 ? "\n" : "");
+    if (this.chance(0.1)) return "";
+    const lines = Array.from({ length: 1 + this.below(7) }, () => this.word());
+    return lines.join("\n") + (this.chance(0.6) ? "\n" : "");
   }
 
   /** An offset between characters. */
@@ -74,10 +76,15 @@ export class Dice {
     return characters.slice(0, this.below(characters.length + 1)).join("").length;
   }
 
+  /** The first characters of a text, of which it may have fewer. */
+  piece(text: string, characters: number): string {
+    return Array.from(text).slice(0, characters).join("");
+  }
+
   /** Lines to be replaced by others, never nothing by nothing. */
   hunk(lines: number): Hunk {
     const start = this.below(lines + 1);
-    const end = Math.min(lines, start + this.below(3));
+    const end = Math.min(lines, start + this.below(4));
     const added = Array.from({ length: this.below(3) }, () => this.word());
     return { start, end, lines: start === end && added.length === 0 ? [this.word()] : added };
   }

@@ -17,8 +17,11 @@ interface Editing {
 }
 
 export function editing(dice: Dice, model: Model, block = dice.block()): Editing {
-  const caller = dice.caller();
-  const named = dice.maybe(0.35, () => dice.below(block.text.version + 1));
+  let caller = dice.caller();
+  // Most know the block they edit.
+  for (let tries = 0; tries < 5 && model.shown(caller.sight, block.id) === undefined; tries++)
+    caller = dice.caller();
+  const named = dice.maybe(0.45, () => dice.below(block.text.version + 1));
   return {
     block,
     caller,
@@ -131,14 +134,7 @@ export function spliceCall(dice: Dice, model: Model): Call {
   const { block, base } = edit;
   const text = block.text.read(base);
   const start = dice.offset(text);
-  const end = dice.chance(0.4)
-    ? start
-    : start +
-      dice.offset(
-        text.slice(start, start + 6).toWellFormed() === text.slice(start, start + 6)
-          ? text.slice(start, start + 6)
-          : text.slice(start, start + 7),
-      );
+  const end = start + dice.piece(text.slice(start), dice.pick([0, 1, 3])).length;
   const insert = start === end || dice.chance(0.7) ? dice.word() || "y" : "";
   const unit = dice.pick(["byte", "utf16", "codepoint", undefined]);
   const measure = (piece: string): number =>
@@ -166,7 +162,7 @@ export function replaceCall(dice: Dice, model: Model, threads: boolean): Call {
   const { block, named } = edit;
   const text = block.text.read(named);
   const from = dice.offset(text);
-  const found = [...text.slice(from)].slice(0, 1 + dice.below(4)).join("");
+  const found = dice.piece(text.slice(from), 1 + dice.below(4));
   const old = found === "" || dice.chance(0.1) ? "not there" : found;
   const insert = dice.word();
   const occurrence = dice.pick([undefined, undefined, "first", "all", 1, 2]);
@@ -256,10 +252,14 @@ export function wideEditCall(dice: Dice, model: Model): Call | undefined {
   };
 }
 
-/** A patch says more about a missing final newline than an edit can: such ends are left alone. */
+/**
+ * A patch says more about a missing final newline than an edit can: such ends are left alone. No line is both
+ * removed and added: it would stay.
+ */
 function patchable(dice: Dice, text: string): Hunk {
   const lines = linesOf(text).length;
-  const hunk = dice.hunk(lines);
+  const chosen = dice.hunk(lines);
+  const hunk = { ...chosen, lines: chosen.lines.map(() => dice.name("new")) };
   const bare = text !== "" && !text.endsWith("\n");
   if (!bare || hunk.end < lines) return hunk;
   const start = Math.min(hunk.start, lines - 1);

@@ -91,8 +91,14 @@ export class Model {
     return this.#shown.get(`${reader} ${block}`);
   }
 
+  /** It read this version: that is what its positions mean. */
   show(reader: string, block: string, version: number): void {
     this.#shown.set(`${reader} ${block}`, version);
+  }
+
+  /** An answer told it of this version. */
+  advance(reader: string, block: string, version: number): void {
+    this.show(reader, block, Math.max(version, this.shown(reader, block) ?? 0));
   }
 
   /** Readers do not outlive the process, and streams end with it. */

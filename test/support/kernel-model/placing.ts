@@ -53,7 +53,7 @@ export function placeRanges(
 }
 
 /** The beginning and the end that both have stay as they are. */
-export function trimmed({ start, end, insert }: Range, old: string): Change {
+function trimmed({ start, end, insert }: Range, old: string): Change {
   const [from, to] = [[...old], [...insert]];
   const most = Math.min(from.length, to.length);
   let head = 0;

@@ -22,9 +22,11 @@ interface FlippedBlock {
 
 export function createCall(dice: Dice, model: Model, contexts: readonly string[]): Call {
   const caller = dice.caller();
-  const context = dice.pick(contexts);
-  const parent = model.all.length > 0 ? dice.maybe(0.5, () => dice.block()) : undefined;
-  const kind = dice.pick(KINDS);
+  const parent = model.all.length > 0 ? dice.maybe(0.4, () => dice.block()) : undefined;
+  const context = dice.chance(0.9) && parent ? parent.context : dice.pick(contexts);
+  const kind = dice.pick(
+    parent?.kind === "tool_call" || dice.chance(0.1) ? KINDS : ["text", "file", "tool_call"],
+  );
   const content = dice.maybe(0.7, () => dice.text());
   const flags = dice.maybe(0.2, () => ({ pinned: true }));
   const metadata = dice.maybe(0.4, () => ({ path: `src/${dice.below(3)}.ts`, note: 1 }));
@@ -57,7 +59,7 @@ export function createCall(dice: Dice, model: Model, contexts: readonly string[]
       expect(made.id).toMatch(new RegExp(`^${context}~${caller.actor}~\\d+$`));
     },
     shows: ({ block_id, version }, now) =>
-      now.show(caller.sight, String(block_id), Number(version)),
+      now.advance(caller.sight, String(block_id), Number(version)),
   };
 }
 
@@ -152,6 +154,7 @@ export function flipOf(
     const flip = model.flips.get(edit);
     const target = model.edits.get(flip?.target ?? edit);
     if (target === undefined) return "unknown_edit";
+    if (actor !== undefined && actor !== target.actor) return "invalid_argument";
     const active = flip === undefined ? what === "redo" : (what === "redo") === flip.active;
     return target.active === active ? "nothing_to_undo" : { target, active };
   };
@@ -191,7 +194,7 @@ export function flipOf(
     shows: (answer, model) => {
       for (const { block_id, version } of answer["blocks"] as FlippedBlock[]) {
         if (model.shown(caller.sight, block_id) === version - 1)
-          model.show(caller.sight, block_id, version);
+          model.advance(caller.sight, block_id, version);
       }
     },
   };

@@ -3,11 +3,38 @@ import { read } from "./call.ts";
 import { CONTEXTS, type Dice } from "./dice.ts";
 import type { Model, ModelBlock } from "./model.ts";
 import type { Player } from "./player.ts";
-import { blameCall, historyCall, listCall } from "./reading-calls.ts";
+import { blameCall, historyCall, listCall, readCall } from "./reading-calls.ts";
 import { flipOf } from "./structure-calls.ts";
 
-/** Every version of every block, and the whole kernel at every position. */
-export async function everything(player: Player, model: Model, dice: Dice): Promise<void> {
+/** Everything that can be seen now, without what waits to be written; of one block all there is. */
+export async function compare(
+  player: Player,
+  model: Model,
+  dice: Dice,
+  block?: ModelBlock,
+): Promise<void> {
+  const calm = model.all.filter(({ id }) => !model.isWaiting(id));
+  if (calm.length === model.blocks.size)
+    for (const context of CONTEXTS) await player.play(listCall(dice, model, context, {}));
+  else for (const each of calm) await player.play(readCall(dice, model, each));
+  if (block === undefined || !calm.includes(block)) return;
+  await player.play(blameCall(dice, model, block, true));
+  await player.play(historyCall(dice, block, true));
+}
+
+/** Lets what waits be written. */
+export async function settle(player: Player, model: Model, dice: Dice): Promise<void> {
+  for (const block of model.all)
+    if (model.isWaiting(block.id)) await player.play(blameCall(dice, model, block, true));
+}
+
+/** Every version of every block, and the whole kernel at every position, or at every so manieth. */
+export async function everything(
+  player: Player,
+  model: Model,
+  dice: Dice,
+  step = 1,
+): Promise<void> {
   for (const block of model.all) {
     await player.play(historyCall(dice, block, true));
     await player.play(blameCall(dice, model, block, true));
@@ -20,7 +47,7 @@ export async function everything(player: Player, model: Model, dice: Dice): Prom
         check: ({ content }) => expect(content).toBe(block.text.read(version).replace(/\n$/, "")),
       });
   }
-  for (let position = 0; position <= model.head; position++)
+  for (let position = 0; position <= model.head; position += step)
     for (const context of CONTEXTS) await player.play(listCall(dice, model, context, { position }));
 }
 
@@ -42,11 +69,11 @@ export async function undoEverything(
   const rest = active.filter((id) => creations.has(id));
   await flipAll(player, model, dice, rest, "undo");
   expect(model.all.map(textOf)).toEqual(model.all.map(() => ""));
-  await player.compare(undefined);
+  await compare(player, model, dice);
   if (redo === undefined) return;
   await flipAll(player, model, dice, active, "redo");
   expect(model.all.map(textOf)).toEqual(before);
-  await player.compare(undefined);
+  await compare(player, model, dice);
 }
 
 async function flipAll(

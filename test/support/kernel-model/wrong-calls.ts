@@ -48,7 +48,7 @@ function strange(actor: string, model: Model): Wrong[] {
     ["block_list", { context: "nowhere" }, "unknown_context"],
     ["kernel_search", { query: "x", context: "nowhere" }, "unknown_context"],
     ["block_undo", { edit: "e99-99" }, "unknown_edit"],
-    ["block_redo", { edit: "e99-99-undoes-e1-1" }, "unknown_edit"],
+    ["block_redo", { edit: "e99-99-undoes-e98-1" }, "unknown_edit"],
     ["block_erase", { block_id }, "unknown_tool"],
     ["block_subscribe", {}, "unknown_tool"],
   ];
@@ -83,8 +83,8 @@ function misplaced(block: ModelBlock, dice: Dice): Wrong[] {
 
 function outside({ id: block_id, text }: ModelBlock, model: Model): Wrong[] {
   const now = text.version;
-  const read = text.read();
-  const beyond = linesOf(read).length + 1;
+  const content = text.read();
+  const beyond = linesOf(content).length + 1;
   const insert = { op: "insert", line: beyond, content: "x" };
   const far = { op: "delete", start_line: 0, end_line: beyond };
   const none = { op: "replace", start_line: 0, end_line: 0, content: "x" };
@@ -107,7 +107,7 @@ function outside({ id: block_id, text }: ModelBlock, model: Model): Wrong[] {
       "out_of_range",
     ],
   ];
-  const tree = read.indexOf("🪵");
+  const tree = content.indexOf("🪵");
   if (tree >= 0) {
     const offset = tree + 1;
     const splice = { block_id, offset, delete_count: 0, insert: "x", unit: "utf16" };
@@ -170,15 +170,15 @@ export function repeatedCall(dice: Dice, model: Model): Call | undefined {
     expected: () => (other ? refused("call_reused") : read),
     check: (again) => expect(again).toEqual(answer),
     shows: (again, now) => {
-      if (tool === "block_create") now.show(sight, String(again["block_id"]), 1);
+      if (tool === "block_create") now.advance(sight, String(again["block_id"]), 1);
       if (tool === "block_status" && based !== undefined)
-        now.show(sight, block, Number(again["version"]));
+        now.advance(sight, block, Number(again["version"]));
       if (tool !== "block_undo" && tool !== "block_redo") return;
       for (const { block_id, version } of again["blocks"] as {
         block_id: string;
         version: number;
       }[])
-        if (now.shown(sight, block_id) === version - 1) now.show(sight, block_id, version);
+        if (now.shown(sight, block_id) === version - 1) now.advance(sight, block_id, version);
     },
   };
 }
