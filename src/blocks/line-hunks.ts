@@ -129,8 +129,9 @@ function placeLines(target: EditTarget, base: Base, hunk: LineHunk): PlacedHunk 
     const end = start + (hunk.end - hunk.start);
     // Decided where it was read, so that it does the same as in a fork that is merged later.
     const splice = replaceLines(text, hunk.start, hunk.end, lines);
-    // All there was, without a newline: lines that others added around it would leave an empty one behind.
-    const bare = lines.length === 0 && to - from === text.length && !endsWithNewline(text);
+    // All there was, without a newline: in front of lines that others added it would leave an empty one.
+    const all = lines.length === 0 && to - from === text.length && !endsWithNewline(text);
+    const bare = all && now.slice(nowTo, nowTo + 1) === "\n";
     return !bare && past.intact(Math.min(splice.at, from), to)
       ? { start, end, lines, splice: { ...splice, at: nowFrom + (splice.at - from) } }
       : { start, end, lines, splice: replaceLines(now, start, end, lines) };
