@@ -131,7 +131,7 @@ function placeLines(target: EditTarget, base: Base, hunk: LineHunk): PlacedHunk 
     const splice = replaceLines(text, hunk.start, hunk.end, lines);
     // All there was, without a newline: in front of lines that others added it would leave an empty one.
     const all = lines.length === 0 && to - from === text.length && !endsWithNewline(text);
-    const bare = all && now.slice(nowTo, nowTo + 1) === "\n";
+    const bare = all && nowTo < now.length && now.slice(nowTo, nowTo + 1) === "\n";
     return !bare && past.intact(Math.min(splice.at, from), to)
       ? { start, end, lines, splice: { ...splice, at: nowFrom + (splice.at - from) } }
       : { start, end, lines, splice: replaceLines(now, start, end, lines) };
