@@ -27,11 +27,22 @@ export function processTerminal(): Terminal {
     colour: process.stdout.isTTY && !process.env["NO_COLOR"],
     interactive: process.stdin.isTTY && process.stderr.isTTY,
     readInput: () => buffer(process.stdin),
-    print: (text) => write(process.stdout, text),
-    complain: (text) => write(process.stderr, text),
+    print: (text) => write(process.stdout, process.stdout.isTTY ? harmless(text) : text),
+    complain: (text) => write(process.stderr, process.stderr.isTTY ? harmless(text) : text),
     ask,
     interruption: processInterruption,
   };
+}
+
+// Everything that a terminal obeys but line ends, tabs and the styles that this command itself prints.
+// eslint-disable-next-line no-control-regex
+const COMMANDS = /(\u001b\[(?:1|2|22|31|32|36|39)m)|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+
+/** Agents write the texts that are shown here: none of them may clear a screen or name a window. */
+export function harmless(text: string): string {
+  return text.replaceAll(COMMANDS, (found: string, style: string | undefined) =>
+    style === undefined ? `\\x${found.charCodeAt(0).toString(16).padStart(2, "0")}` : style,
+  );
 }
 
 /** Ctrl-C and Ctrl-D are an empty answer. */

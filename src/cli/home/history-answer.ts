@@ -52,7 +52,7 @@ interface Run {
 export function printBlame(terminal: Terminal, answer: Answer): string[] {
   const runs = answer["runs"] as readonly Run[];
   const width = String((runs.at(-1)?.start_line ?? 0) + 1_000).length;
-  const actorWidth = Math.max(0, ...runs.map(({ actor }) => actor.length));
+  const actorWidth = widest(runs.map(({ actor }) => actor));
   let atLineStart = true;
   const lines = runs.flatMap(({ start_line, text, actor, edit, time }) => {
     const who = `${actor.padEnd(actorWidth)} ${moment(time)} ${edit}`;
@@ -65,7 +65,7 @@ export function printBlame(terminal: Terminal, answer: Answer): string[] {
     atLineStart = text.endsWith("\n");
     return shown.map((part, at) => ({ ...part, who: at === 0 ? who : "" }));
   });
-  const whoWidth = Math.max(0, ...lines.map(({ who }) => who.length));
+  const whoWidth = widest(lines.map(({ who }) => who));
   return [
     dim(terminal, `version ${String(answer["version"])}, lines counted from 1`),
     ...lines.map(
@@ -73,4 +73,9 @@ export function printBlame(terminal: Terminal, answer: Answer): string[] {
         `${dim(terminal, String(number).padStart(width))} ${who.padEnd(whoWidth)} | ${line}`,
     ),
   ];
+}
+
+/** A hundred thousand arguments are too many for one call, so no `Math.max(...lengths)`. */
+function widest(texts: readonly string[]): number {
+  return texts.reduce((width, { length }) => Math.max(width, length), 0);
 }
