@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { KumikoError } from "../src/base/index.ts";
+import { FlowBus } from "../src/kernel/flow/flow-bus.ts";
 import {
   feedEvent,
   liveEvent,
@@ -26,6 +27,8 @@ const samples: { readonly [Topic in LiveTopic]: Notice<Topic> } = {
   },
 };
 
+const clock = { now: () => 1 };
+
 async function take<Item>(
   batches: AsyncGenerator<Item[], void, void>,
   count: number,
@@ -41,11 +44,10 @@ async function take<Item>(
 
 describe("the flow bus", () => {
   test("every topic has its own order, and its events are as their schema says", async () => {
-    await using shop = await Workshop.open(new MemoryStore());
-    const { flow } = shop.kernel;
+    const flow = new FlowBus(new MemoryStore(), 0, clock);
     for (const topic of liveTopics) {
       const events = flow.subscribe(topic);
-      const before = (await firstSequence(shop, topic)) - 1;
+      const before = (await firstSequence(flow, topic)) - 1;
       flow.publish(topic, samples[topic]);
       flow.publish(topic, samples[topic]);
       const got = await take(events, 3);
@@ -56,6 +58,21 @@ describe("the flow bus", () => {
     }
   });
 
+  test("who changes the retention settings is told with what they are now", async () => {
+    await using shop = await Workshop.open(new MemoryStore());
+    const { flow, retention } = shop.kernel;
+    const events = flow.subscribe("config");
+    const next = take(events, 1);
+    await retention.set({ idle_snapshots_days: 7 }, "ann");
+    const [event] = await next;
+    await events.return();
+    expect(liveEvent("config").parse(event).notice).toEqual({
+      key: "retention",
+      value: { answered_calls_days: 30, idle_snapshots_days: 7 },
+      by: "ann",
+    });
+  });
+
   test("contexts and their members are told of after they are on disk", async () => {
     await using shop = await Workshop.open(new MemoryStore());
     const { contexts, flow } = shop.kernel;
@@ -64,8 +81,8 @@ describe("the flow bus", () => {
     });
     await contexts.create("other", "ann");
     await contexts.create("side", "ann");
-    const member = await contexts.join("side", "ann", "laptop");
-    await contexts.leave(member);
+    const member = await contexts.join("side", { nick: "ann", instance: "laptop", by: "ann" });
+    await contexts.leave(member, "ann");
     expect((await take(events, 3)).map(({ notice }) => notice)).toEqual([
       { kind: "created", context: "side", by: "ann" },
       { kind: "joined", context: "side", nick: "ann", instance: "laptop" },
@@ -75,8 +92,7 @@ describe("the flow bus", () => {
   });
 
   test("who is too slow for a live topic is told so, and nobody else is", async () => {
-    await using shop = await Workshop.open(new MemoryStore());
-    const { flow } = shop.kernel;
+    const flow = new FlowBus(new MemoryStore(), 0, clock);
     const slow = flow.subscribe("progress");
     const quick = flow.subscribe("progress");
     let received = 0;
@@ -131,8 +147,7 @@ describe("the flow bus", () => {
 });
 
 /** What the next event of a topic will be numbered: publishes one to find out. */
-async function firstSequence(shop: Workshop, topic: LiveTopic): Promise<number> {
-  const { flow } = shop.kernel;
+async function firstSequence(flow: FlowBus, topic: LiveTopic): Promise<number> {
   const events = flow.subscribe(topic);
   flow.publish(topic, samples[topic]);
   const [event] = await take(events, 1);

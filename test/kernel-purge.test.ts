@@ -215,6 +215,148 @@ describe("purge", () => {
     expect((await again.kernel.purge({ actor: "ann" }, { text: secret })).gaps).toEqual([]);
   });
 
+  test("of a block forgets its own answered calls, and not those of one whose name begins like it", async () => {
+    await using shop = await Workshop.open(new MemoryStore());
+    const ids: string[] = [];
+    for (let count = 1; count <= 11; count++) ids.push(await shop.create("ann", "text\n"));
+    const insert = (block_id: string, call_id: string): Promise<Answer> =>
+      shop.call("ann", "block_edit", {
+        block_id,
+        operations: [{ op: "insert", line: 0, content: "once" }],
+        call_id,
+        base_version: 1,
+      });
+    const [first, eleventh] = [ids[0]!, ids[10]!];
+    await insert(first, "c1");
+    const answer = await insert(eleventh, "c11");
+    const { calls } = await shop.kernel.purge({ actor: "ann" }, { block: first });
+    expect(calls).toBe(1);
+    expect(await insert(eleventh, "c11")).toEqual(answer);
+    expect(await shop.text(eleventh)).toBe("once\ntext\n");
+  });
+
+  test("that is denied for any block it would touch changes nothing at all", async () => {
+    const secret = "tok-12345";
+    const store = new MemoryStore();
+    const asked: string[] = [];
+    let denied = "";
+    await using shop = await Workshop.open(store, {
+      authorise: (actor, operation, target) => {
+        asked.push(`${operation} ${target}`);
+        const deny = actor === "mallory" && `${operation} ${target}` === denied;
+        return Promise.resolve({ decision: deny ? "deny" : "allow", reason: "not yours" });
+      },
+    });
+    const ids: string[] = [];
+    for (const call of ["c1", "c2", "c3"]) {
+      const made = await shop.call("ann", "block_create", {
+        role: "user",
+        kind: "text",
+        content: `${secret} of ${call}\n`,
+        message: secret,
+        call_id: call,
+      });
+      ids.push(String(made["block_id"]));
+      const all = { block_id: ids.at(-1)!, old: secret, new: "gone", call_id: `${call}-edit` };
+      await shop.call("ben", "block_read", { block_id: ids.at(-1)! });
+      await shop.call("ann", "block_replace", { ...all, base_version: 1 });
+    }
+    const before = JSON.stringify([await store.changesSince(0, 100), [...store.disk.calls]]);
+    const mallory = { actor: "mallory" };
+    for (const [operation, request] of [
+      [`delete ${ids[2]}`, { text: secret }],
+      ["purge test", { text: secret }],
+      [`delete ${ids[0]}`, { block: ids[0]! }],
+    ] as const) {
+      denied = operation;
+      await expect(shop.kernel.purge(mallory, request)).rejects.toMatchObject({ code: "denied" });
+      expect(JSON.stringify([await store.changesSince(0, 100), [...store.disk.calls]])).toBe(
+        before,
+      );
+    }
+    for (const [operation, request] of [
+      ["preview_purge test", { text: secret }],
+      [`preview_purge ${ids[0]}`, { block: ids[0]! }],
+    ] as const) {
+      denied = operation;
+      await expect(shop.kernel.previewPurge(mallory, request)).rejects.toMatchObject({
+        code: "denied",
+        facts: { actor: "mallory", operation: "preview_purge" },
+      });
+    }
+    denied = "";
+    expect((await shop.kernel.previewPurge(mallory, { text: secret })).places).toHaveLength(3);
+    expect((await shop.kernel.purge(mallory, { text: secret })).gaps).toHaveLength(3);
+    expect(asked).toContain("purge test");
+  });
+
+  test("that fails halfway says what is purged already and what is not", async () => {
+    const secret = "tok-12345";
+    let rewrites = 0;
+    const store = new MemoryStore({
+      faults: ({ what, at }) =>
+        what === "rewrite" && at === "write" && ++rewrites === 2 ? "fail" : "pass",
+    });
+    await using shop = await Workshop.open(store);
+    const ids: string[] = [];
+    for (let count = 0; count < 3; count++) ids.push(await shop.create("ann", `${secret}\n`));
+    const failed = shop.kernel.purge({ actor: "ann" }, { text: secret });
+    await expect(failed).rejects.toMatchObject({
+      code: "journal_unwritable",
+      facts: { purged: [ids[0]], not_purged: [ids[1], ids[2]] },
+    });
+    const again = await shop.kernel.purge({ actor: "ann" }, { text: secret });
+    expect(again.gaps.map((gap) => gap.block)).toEqual([ids[1], ids[2]]);
+  });
+
+  test("of a block takes its messages and metadata too, of every version", async () => {
+    const secret = "sk-12345";
+    const store = new MemoryStore();
+    await using shop = await Workshop.open(store);
+    const made = await shop.call("ann", "block_create", {
+      role: "user",
+      kind: "text",
+      content: `${secret}\n`,
+      metadata: {
+        note: secret,
+        deep: [{ [secret]: secret }],
+        [`${secret}a`]: 1,
+        [`${secret}b`]: 2,
+      },
+      flags: { pinned: true },
+      message: `key ${secret}`,
+    });
+    const block_id = String(made["block_id"]);
+    await shop.call("ann", "block_status", { block_id, metadata: { note: null }, message: secret });
+    await shop.kernel.purge({ actor: "ann", message: "a key" }, { block: block_id });
+    const stored = await store.commitsOf(block_id, 0);
+    const bytes = Buffer.concat(stored.map(({ body }) => Buffer.from(body))).toString("latin1");
+    const rest = JSON.stringify([
+      stored.map(({ message }) => message),
+      await store.row(block_id),
+      await shop.call("eve", "block_read", { block_id }),
+      await shop.call("eve", "block_history", { block_id }),
+    ]);
+    for (const text of [bytes, rest]) expect(text).not.toContain(secret);
+    const { state } = await shop.kernel.read(block_id);
+    expect(state.flags).toMatchObject({ pinned: true });
+    expect(Object.values(state.metadata)).toEqual(expect.arrayContaining([1, 2]));
+    // There is nothing more to remove.
+    expect((await shop.kernel.purge({ actor: "ann" }, { block: block_id })).gaps).toEqual([]);
+  });
+
+  test("does not write down again what it removes", async () => {
+    const secret = "tok-12345";
+    const store = new MemoryStore();
+    await using shop = await Workshop.open(store);
+    const block_id = await shop.create("ann", `${secret}\n`);
+    const why = { actor: "ann", message: `leaked ${secret}` };
+    await shop.kernel.purge(why, { text: secret });
+    const { gaps } = await shop.call("eve", "block_history", { block_id });
+    expect(gaps).toMatchObject([{ why: `leaked ${FILLER.repeat(secret.length)}` }]);
+    expect(JSON.stringify(await store.changesSince(0, 100))).not.toContain(secret);
+  });
+
   test("what would stand everywhere is refused", async () => {
     await using shop = await Workshop.open(new MemoryStore());
     await expect(shop.kernel.purge({ actor: "ann" }, { text: "a\n" })).rejects.toMatchObject({

@@ -33,10 +33,56 @@ test("what is read at rest is the document's text, at every version, with and wi
     }
     for (let version = 1; version <= document.version; version++) {
       const past = { version, text: document.read(version) };
-      expect(await reading.asOf(block, version)).toMatchObject(past);
+      expect(await reading.asOf(block, version, () => undefined)).toMatchObject(past);
     }
   });
   await fc.assert(property, fcOptions(500));
+});
+
+test("a position in a long history is read from memory, or from the commits before it and no others", async () => {
+  const disk = new MemoryDisk();
+  const asked: { after: number; upTo: number | undefined }[] = [];
+  const watched = (): MemoryStore => {
+    const store = new MemoryStore({ disk });
+    const commitsOf = store.commitsOf.bind(store);
+    store.commitsOf = (id, after, upTo) => {
+      asked.push({ after, upTo });
+      return commitsOf(id, after, upTo);
+    };
+    return store;
+  };
+  const long = async (shop: Workshop): Promise<string> => {
+    const id = await shop.create("ann");
+    for (let count = 1; count <= 2000; count++)
+      await shop.kernel.append({ actor: "ann" }, id, `${count}\n`, { flush: true });
+    return id;
+  };
+  const textOf = (lines: number): string =>
+    Array.from({ length: lines }, (_, at) => `${at + 1}\n`).join("");
+  const shop = await Workshop.open(watched());
+  const id = await long(shop);
+  asked.length = 0;
+  const middle = await shop.kernel.readAt(id, 1501);
+  expect(middle).toMatchObject({ version: 1501, text: textOf(1500), state: { status: "running" } });
+  expect(asked).toEqual([]);
+  await shop.call("ann", "block_status", { block_id: id, status: "done" });
+  asked.length = 0;
+  // What it was then is looked for backwards, a little at a time.
+  expect(await shop.kernel.readAt(id, 51)).toMatchObject({
+    text: textOf(50),
+    state: { status: "running" },
+  });
+  expect(asked[0]).toEqual({ after: 19, upTo: 51 });
+  await shop[Symbol.asyncDispose]();
+
+  await using later = await Workshop.open(watched());
+  asked.length = 0;
+  expect(await later.kernel.readAt(id, 1501)).toMatchObject({ version: 1501, text: textOf(1500) });
+  for (const { upTo } of asked) expect(upTo).toBeLessThanOrEqual(1501);
+  expect(await later.kernel.readAt(id, 1)).toMatchObject({
+    text: "",
+    state: { status: "pending" },
+  });
 });
 
 test("a keyframe is written after many splices, after much text, when a block ends, is quiet or closed", async () => {

@@ -5,6 +5,7 @@ import type { Store } from "../src/kernel/index.ts";
 import { openSqliteStore } from "../src/store/index.ts";
 import { MemoryDisk } from "../src/store/memory/memory-disk.ts";
 import { MemoryStore } from "../src/store/memory/memory-store.ts";
+import { blockTools, ToolRegistry } from "../src/tools/index.ts";
 import { scaled, seed } from "./support/counts.ts";
 import { type Answer, Workshop } from "./support/kernel-workshop.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
@@ -113,4 +114,42 @@ test("and so it is after restarts and compaction of files", { timeout: 15 * 60_0
     const open = (): Promise<Store> => openSqliteStore(join(folder.path, "state.db"));
     expect(await remember(open, seed() + 1000 + number)).toBeGreaterThan(0);
   }
+});
+
+test("without a conversation the whole kernel is listed as of a position, page by page", async () => {
+  await using shop = await Workshop.open(new MemoryStore());
+  const registry = new ToolRegistry(blockTools);
+  const list = async (input: object): Promise<{ blocks: { block_id: string }[]; after?: string }> =>
+    (await registry.execute(shop.kernel, "block_list", { actor: "eve" }, input)) as {
+      blocks: { block_id: string }[];
+      after?: string;
+    };
+  for (const context of ["aside", "side"]) await shop.kernel.contexts.create(context, "ann");
+  const made: { id: string; context: string }[] = [];
+  for (let count = 0; count < 12; count++) {
+    const context = ["side", "main", "aside"][count % 3]!;
+    const created = await shop.call("ann", "block_create", {
+      role: "user",
+      kind: "text",
+      content: `${count}\n`,
+      context,
+    });
+    made.push({ id: String(created["block_id"]), context });
+  }
+  for (const position of [0, 1, 5, 12]) {
+    const there = made.slice(0, position);
+    const expected = ["aside", "main", "side"].flatMap((context) =>
+      there.filter((each) => each.context === context).map(({ id }) => id),
+    );
+    const seen: string[] = [];
+    let after: string | undefined;
+    do {
+      const page = await list({ position, limit: 2, ...(after !== undefined && { after }) });
+      seen.push(...page.blocks.map(({ block_id }) => block_id));
+      ({ after } = page);
+    } while (after !== undefined);
+    expect(seen).toEqual(expected);
+  }
+  await expect(list({})).rejects.toMatchObject({ code: "invalid_argument" });
+  await expect(list({ position: 13 })).rejects.toMatchObject({ code: "out_of_range" });
 });

@@ -38,6 +38,7 @@ export const errorCodes = {
   call_reused: "the call id was used before with other arguments",
   quarantined: "what is stored of the block is damaged; nothing else is affected",
   fenced: "another process took over; this one may not write any more",
+  outrun: "other servers changed the same again and again; nothing of the edit was kept",
   journal_unwritable: "the journal could not be written; nothing of the edit was kept",
   aborted: "the caller gave up; nothing was changed",
   resync: "the subscriber is too far behind; start again from a position",

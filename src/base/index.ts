@@ -1,6 +1,7 @@
 export { ByteReader, ByteWriter, damaged } from "./bytes.ts";
 export { type Clock, monotonicClock, type Timers } from "./clock.ts";
 export { IntColumn } from "./column.ts";
+export { deepFreeze } from "./deep-freeze.ts";
 export { type ErrorCode, errorCodes, type Fact, type Facts, KumikoError } from "./errors.ts";
 export { sha256Bytes, sha256Text } from "./hash.ts";
 export { checkIdPart, formatBlockId, isBlockId, parseBlockId } from "./ids.ts";

@@ -40,19 +40,47 @@ describe("a pool of threads", () => {
     expect(begun).toEqual(["a1", "a2", "b1", "c1"]);
     gates.get("b1")!();
     await turns();
-    expect(begun.slice(4)).toEqual(["c2"]);
+    expect(begun.slice(4)).toEqual(["d1"]);
     gates.get("a1")!();
     await turns();
     expect(begun.slice(5)).toEqual(["a3"]);
     gates.get("c1")!();
     await turns();
-    expect(begun.slice(6)).toEqual(["d1"]);
+    expect(begun.slice(6)).toEqual(["c2"]);
     for (let turn = 0; turn < 8; turn += 1) {
       for (const gate of gates.values()) gate();
       await turns();
     }
     await Promise.all(all);
     expect(begun).toHaveLength(8);
+  });
+
+  it("lets a third caller wait for one task, however much two others ask for", async () => {
+    const { pool: threads } = pool();
+    const running: { caller: string; end: () => void }[] = [];
+    const begun: string[] = [];
+    const work = (caller: string): Promise<void> =>
+      threads.run(caller, async () => {
+        begun.push(caller);
+        await new Promise<void>((end) => void running.push({ caller, end }));
+      });
+    const hostile = Array.from({ length: 20 }, () => [work("a"), work("b")]).flat();
+    await turns();
+    const victims = [work("victim"), work("victim"), work("other")];
+    for (let ended = 1; ended <= 3; ended++) {
+      running.shift()!.end();
+      await turns();
+    }
+    expect(begun.slice(4, 6)).toEqual(["victim", "other"]);
+    // Equals take turns: neither of the two gets more than one task ahead of the other.
+    while (running.length > 0) {
+      running.shift()!.end();
+      await turns();
+      const left = (caller: string): number => begun.filter((each) => each === caller).length;
+      expect(Math.abs(left("a") - left("b"))).toBeLessThanOrEqual(1);
+    }
+    await Promise.all([...hostile, ...victims]);
+    expect(begun).toHaveLength(43);
   });
 
   it("keeps one thread, drops those that were ended, and gives up all when it retires", async () => {

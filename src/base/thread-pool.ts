@@ -13,21 +13,18 @@ export interface ThreadPoolOptions<Thread> {
   readonly perCaller: number;
 }
 
-interface Waiting {
-  readonly caller: string;
-  readonly begin: () => void;
-}
-
 /**
- * Threads for work that may have to be ended by force. One stays when there is nothing to do; whoever waits
- * begins in the order of coming, except that nobody waits for a caller who has more than their share.
+ * Threads for work that may have to be ended by force. One stays when there is nothing to do. Of those who
+ * wait, the caller with the fewest threads begins, and of equals the one whose turn is longest ago: however
+ * much some callers ask for, another waits for one of their tasks to end, never for all of them.
  */
 export class ThreadPool<Thread extends PooledThread> implements AsyncDisposable {
   readonly #options: ThreadPoolOptions<Thread>;
   readonly #working = new Map<string, number>();
   readonly #busy = new Set<Promise<unknown>>();
   #idle: Thread[] = [];
-  #waiting: Waiting[] = [];
+  /** By caller, whose turn is longest ago first; each caller's own in the order of coming. */
+  readonly #waiting = new Map<string, (() => void)[]>();
   #generation = 0;
   #total = 0;
 
@@ -40,7 +37,9 @@ export class ThreadPool<Thread extends PooledThread> implements AsyncDisposable 
       this.#count(caller, 1);
     } else {
       const turn = Promise.withResolvers<void>();
-      this.#waiting.push({ caller, begin: turn.resolve });
+      const line = this.#waiting.get(caller);
+      if (line === undefined) this.#waiting.set(caller, [turn.resolve]);
+      else line.push(turn.resolve);
       await turn.promise;
     }
     const done = this.#work(work);
@@ -86,12 +85,26 @@ export class ThreadPool<Thread extends PooledThread> implements AsyncDisposable 
   }
 
   #beginNext(): void {
-    const next = this.#waiting.find(({ caller }) => this.#mayBegin(caller));
-    if (next === undefined) return;
-    this.#waiting = this.#waiting.filter((each) => each !== next);
+    const caller = this.#nextCaller();
+    if (caller === undefined) return;
+    const [begin, ...rest] = this.#waiting.get(caller)!;
+    this.#waiting.delete(caller);
+    if (rest.length > 0) this.#waiting.set(caller, rest);
     // Its place is taken before it begins, so that nobody who comes now gets it.
-    this.#count(next.caller, 1);
-    next.begin();
+    this.#count(caller, 1);
+    begin!();
+  }
+
+  #nextCaller(): string | undefined {
+    let next: string | undefined;
+    let fewest = Infinity;
+    for (const caller of this.#waiting.keys()) {
+      const threads = this.#working.get(caller) ?? 0;
+      if (threads >= fewest || !this.#mayBegin(caller)) continue;
+      next = caller;
+      fewest = threads;
+    }
+    return next;
   }
 
   #count(caller: string, change: number): void {

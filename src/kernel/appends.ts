@@ -1,62 +1,39 @@
 import { KumikoError, type Timers } from "../base/index.ts";
+import type { Notice } from "../protocol/index.ts";
+import { type AppendReceipt, AppendStream, type StreamPorts } from "./append-stream.ts";
 import type { Invocation } from "./invocation.ts";
 
 /** Text waits for company no longer than this after the last of it came. */
 const SILENCE = 100;
 /** Nor when there is more of it than this. */
 const ENOUGH = 50;
+/** With more than this on its way, who appends waits for the disk. */
+const MUCH = 4_000_000;
+/**
+ * Streams that have nothing to write are remembered for their Edit: this many. Who appends again to a block
+ * after so many others begins another Edit.
+ */
+const REMEMBERED = 10_000;
 
-export interface AppendReceipt {
-  /** UTF-16 units taken in so far, in this stream. */
-  readonly accepted: number;
-  /** The version up to which it is on disk. */
-  readonly durable_version: number;
-}
-
-export interface AppendPorts {
+export interface AppendPorts extends StreamPorts {
   readonly timers: Timers;
-  newEdit(): string;
-  /** Commits text at the end of a block; resolves when it is on disk. */
-  commit<Answer>(
-    invocation: Invocation,
-    append: {
-      readonly block: string;
-      readonly edit: string;
-      readonly text: string;
-      readonly fingerprint?: string | undefined;
-      answer(version: number): Answer;
-    },
-  ): Promise<Answer>;
-}
-
-/** One actor's appending to one block, until the block's status changes: one Edit. */
-interface Stream {
-  readonly block: string;
-  invocation: Invocation;
-  edit: string;
-  buffer: string;
-  accepted: number;
-  durable: number;
-  timer: { cancel(): void } | undefined;
-  writing: Promise<void>;
-  /** A write that waits for the one before it: what comes meanwhile goes along. */
-  waiting: Waiting | undefined;
-  failure: unknown;
-}
-
-interface Waiting {
-  /** What it will write, once nothing more may go along. */
-  text: string | undefined;
-  readonly written: Promise<void>;
+  /** Tells everybody of text that was taken in and could not be kept. */
+  announce(notice: Extract<Notice<"resource">, { kind: "unwritten" }>): void;
 }
 
 /**
  * Text that streams in, gathered into few commits. Taking it in is not yet keeping it: that is what the
- * receipt's durable version says, and what a flush waits for.
+ * receipt's durable version says, and what a flush waits for. What could not be kept is told to its author,
+ * at the next call at the latest, and to nobody else.
  */
 export class Appends {
   readonly #ports: AppendPorts;
-  readonly #streams = new Map<string, Stream>();
+  /** By block, the one longest without an append first; then by actor. */
+  readonly #streams = new Map<string, Map<string, AppendStream>>();
+  /** Those with text on its way. */
+  readonly #busy = new Set<AppendStream>();
+  #count = 0;
+  #closed = false;
 
   constructor(ports: AppendPorts) {
     this.#ports = ports;
@@ -66,26 +43,23 @@ export class Appends {
     invocation: Invocation,
     block: string,
     text: string,
-    options: { flush?: boolean; durable: number },
+    options: { flush?: boolean | undefined },
   ): Promise<AppendReceipt> {
-    const key = `${invocation.actor} ${block}`;
-    const stream = this.#streams.get(key) ?? this.#open(key, block, invocation, options.durable);
-    this.#throwFailure(key, stream);
-    stream.invocation = invocation;
-    stream.buffer += text;
-    stream.accepted += text.length;
-    stream.timer?.cancel();
-    stream.timer = undefined;
-    if (options.flush === true || stream.buffer.length > ENOUGH || text.includes("\n")) {
+    const stream = this.#streamOf(invocation, block);
+    this.#tell(stream);
+    stream.take(invocation, text);
+    this.#busy.add(stream);
+    const much = stream.unwritten > MUCH;
+    if (options.flush === true || much || stream.buffered > ENOUGH || text.includes("\n")) {
       const written = this.#flush(stream);
-      if (options.flush === true) {
+      if (options.flush === true || much) {
         await written;
-        this.#throwFailure(key, stream);
+        this.#tell(stream);
       }
     } else {
       stream.timer = this.#ports.timers.after(SILENCE, () => void this.#flush(stream));
     }
-    return { accepted: stream.accepted, durable_version: stream.durable };
+    return stream.receipt();
   }
 
   /**
@@ -96,171 +70,129 @@ export class Appends {
     invocation: Invocation,
     block: string,
     text: string,
-    options: { fingerprint: string; durable: number },
+    fingerprint: string,
   ): Promise<AppendReceipt> {
-    const key = `${invocation.actor} ${block}`;
-    const stream = this.#streams.get(key) ?? this.#open(key, block, invocation, options.durable);
-    const earlier = this.#flush(stream);
-    // What is appended from here on stands behind this text.
-    if (stream.waiting !== undefined) stream.waiting.text = takeWhole(stream);
-    stream.waiting = undefined;
-    this.#throwFailure(key, stream);
-    const receipt = this.#onceAfter(earlier, stream, invocation, text, options.fingerprint);
-    // What is appended after it is written after it, and does not share its failure.
-    stream.writing = receipt.then(
-      () => undefined,
-      () => undefined,
-    );
-    return receipt;
+    const stream = this.#streamOf(invocation, block);
+    this.#tell(stream);
+    this.#busy.add(stream);
+    const receipt = stream.once(invocation, text, fingerprint);
+    void stream.written.then(() => this.#settled(stream));
+    try {
+      return await receipt;
+    } catch (error) {
+      if (error === stream.failure) this.#forget(stream);
+      throw error;
+    }
   }
 
   /** Puts everything that waits for a block on disk; anyone who looks at it does this first. */
   async settle(block: string): Promise<void> {
-    for (const stream of this.#streams.values())
-      if (stream.block === block) await this.#flush(stream);
+    const streams = this.#streams.get(block);
+    if (streams === undefined) return;
+    for (const stream of streams.values()) if (this.#busy.has(stream)) await this.#flush(stream);
   }
 
   async settleAll(): Promise<void> {
-    for (const block of new Set([...this.#streams.values()].map((stream) => stream.block))) {
-      await this.settle(block);
-    }
+    // What is appended from now on is not waited for.
+    const busy = [...this.#busy];
+    for (const stream of busy) await this.#flush(stream);
   }
 
-  /** Ends the streams of a block: what comes later is another Edit. */
-  async end(block: string): Promise<void> {
-    for (const [key, stream] of this.#streams) {
-      if (stream.block === block) await this.#finish(key, stream);
-    }
+  /** Ends the streams of a block: what comes later is another Edit. Throws what the caller must be told. */
+  async end(block: string, caller?: string): Promise<void> {
+    const streams = [...(this.#streams.get(block)?.values() ?? [])];
+    for (const stream of streams) await this.#finish(stream, caller);
   }
 
   /** Ends streams, whatever their block. */
-  async endThose(which: (stream: { actor: string; edit: string }) => boolean): Promise<void> {
-    for (const [key, stream] of this.#streams) {
-      const { edit, invocation } = stream;
-      if (which({ actor: invocation.actor, edit })) await this.#finish(key, stream);
-    }
+  async endThose(
+    which: (stream: { actor: string; edit: string }) => boolean,
+    caller: string,
+  ): Promise<void> {
+    for (const stream of this.#all()) if (which(stream)) await this.#finish(stream, caller);
   }
 
-  /** One that fails keeps none of the others from ending. */
-  async endAll(): Promise<void> {
-    const ends = [...this.#streams].map(([key, stream]) => this.#finish(key, stream));
-    for (const end of await Promise.allSettled(ends)) {
-      if (end.status === "rejected") throw end.reason;
-    }
+  async endAll(caller: string): Promise<void> {
+    for (const stream of this.#all()) await this.#finish(stream, caller);
   }
 
-  /** Text that comes while it is being written is written too, before anything of a later stream. */
-  async #finish(key: string, stream: Stream): Promise<void> {
-    do await this.#flush(stream);
-    while (stream.failure === undefined && wholeLength(stream.buffer) > 0);
-    if (this.#streams.get(key) === stream) this.#streams.delete(key);
-    if (stream.failure !== undefined) throw stream.failure;
+  /**
+   * Takes nothing in any more and writes what is left. Throws what could not be written and nobody was told
+   * of; one that fails keeps none of the others from ending.
+   */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const streams = this.#all();
+    await Promise.all(streams.map((stream) => this.#finish(stream, undefined)));
+    for (const { failure } of streams) if (failure !== undefined) throw failure;
   }
 
-  #open(key: string, block: string, invocation: Invocation, durable: number): Stream {
-    const stream: Stream = {
-      block,
-      invocation,
-      edit: this.#ports.newEdit(),
-      buffer: "",
-      accepted: 0,
-      durable,
-      timer: undefined,
-      writing: Promise.resolve(),
-      waiting: undefined,
-      failure: undefined,
-    };
-    this.#streams.set(key, stream);
+  #all(): AppendStream[] {
+    return [...this.#streams.values()].flatMap((streams) => [...streams.values()]);
+  }
+
+  #streamOf(invocation: Invocation, block: string): AppendStream {
+    if (this.#closed)
+      throw new KumikoError("closed", "The kernel is closing and takes nothing in any more.", {});
+    const { actor } = invocation;
+    const streams = this.#streams.get(block) ?? new Map<string, AppendStream>();
+    this.#streams.delete(block);
+    this.#streams.set(block, streams);
+    const known = streams.get(actor);
+    if (known !== undefined) return known;
+    const stream = new AppendStream(this.#ports, invocation, block);
+    streams.set(actor, stream);
+    this.#count++;
+    this.#forgetOldest();
     return stream;
   }
 
-  /** Text is written in the order it came, one commit at a time: the slower the disk, the more at once. */
-  #flush(stream: Stream): Promise<void> {
-    stream.timer?.cancel();
-    stream.timer = undefined;
-    if (stream.waiting !== undefined) return stream.waiting.written;
-    if (wholeLength(stream.buffer) === 0) return stream.writing;
-    const waiting: Waiting = {
-      text: undefined,
-      written: stream.writing.then(() => this.#writeNext(stream, waiting)),
-    };
-    stream.waiting = waiting;
-    stream.writing = waiting.written;
-    return waiting.written;
+  async #flush(stream: AppendStream): Promise<void> {
+    await stream.flush();
+    this.#settled(stream);
   }
 
-  async #writeNext(stream: Stream, waiting: Waiting): Promise<void> {
-    if (stream.waiting === waiting) stream.waiting = undefined;
-    if (stream.failure !== undefined) return;
-    const text = waiting.text ?? takeWhole(stream);
-    try {
-      stream.durable = await this.#write(stream, stream.invocation, {
-        text,
-        answer: (version) => version,
-      });
-    } catch (error) {
-      // Nobody may be waiting now: whoever calls next is told, and the text is not claimed to be kept.
-      stream.failure = error;
-    }
+  /** What could not be written is told at once to whoever listens; its author may be waiting for nothing. */
+  #settled(stream: AppendStream): void {
+    if (stream.idle) this.#busy.delete(stream);
+    const { block, actor, failure } = stream;
+    if (failure === undefined || stream.announced) return;
+    stream.announced = true;
+    const units = failure.facts["lost"] as number;
+    const why = failure.message;
+    this.#ports.announce({ kind: "unwritten", block, actor, units, why });
   }
 
-  async #onceAfter(
-    earlier: Promise<void>,
-    stream: Stream,
-    invocation: Invocation,
-    text: string,
-    fingerprint: string,
-  ): Promise<AppendReceipt> {
-    await earlier;
-    if (stream.failure !== undefined) throw stream.failure;
-    const receipt = await this.#write(stream, invocation, {
-      text,
-      fingerprint,
-      answer: (version): AppendReceipt => {
-        stream.accepted += text.length;
-        return { accepted: stream.accepted, durable_version: version };
-      },
-    });
-    stream.durable = Math.max(stream.durable, receipt.durable_version);
-    return receipt;
+  /** Text that comes while it is being written is written too, before anything of a later stream. */
+  async #finish(stream: AppendStream, caller: string | undefined): Promise<void> {
+    do await this.#flush(stream);
+    while (stream.failure === undefined && stream.buffered > 0);
+    if (stream.actor === caller) this.#tell(stream);
+    if (stream.failure === undefined) this.#forget(stream);
   }
 
-  async #write<Answer>(
-    stream: Stream,
-    invocation: Invocation,
-    append: {
-      text: string;
-      fingerprint?: string | undefined;
-      answer: (version: number) => Answer;
-    },
-  ): Promise<Answer> {
-    const { block } = stream;
-    try {
-      return await this.#ports.commit(invocation, { block, edit: stream.edit, ...append });
-    } catch (error) {
-      if (!(error instanceof KumikoError) || error.code !== "edit_undone") throw error;
-      // Somebody undid the stream so far; what comes now is new.
-      stream.edit = this.#ports.newEdit();
-      return this.#ports.commit(invocation, { block, edit: stream.edit, ...append });
-    }
-  }
-
-  #throwFailure(key: string, stream: Stream): void {
+  /** The author hears of it once, and what comes then is another Edit. */
+  #tell(stream: AppendStream): void {
     if (stream.failure === undefined) return;
-    this.#streams.delete(key);
+    this.#forget(stream);
     throw stream.failure;
   }
-}
 
-/** What can be written: half of a surrogate pair at the end waits for its other half. */
-function takeWhole(stream: Stream): string {
-  const end = wholeLength(stream.buffer);
-  const text = stream.buffer.slice(0, end);
-  stream.buffer = stream.buffer.slice(end);
-  return text;
-}
+  #forget(stream: AppendStream): void {
+    const streams = this.#streams.get(stream.block);
+    this.#busy.delete(stream);
+    if (streams?.get(stream.actor) !== stream) return;
+    streams.delete(stream.actor);
+    this.#count--;
+    if (streams.size === 0) this.#streams.delete(stream.block);
+  }
 
-function wholeLength(text: string): number {
-  const last = text.charCodeAt(text.length - 1);
-  return last >= 0xd800 && last <= 0xdbff ? text.length - 1 : text.length;
+  #forgetOldest(): void {
+    if (this.#count <= REMEMBERED) return;
+    for (const stream of this.#all()) {
+      if (stream.idle) this.#forget(stream);
+      // Room for many at once, so that not everyone who comes looks through all of them.
+      if (this.#count <= REMEMBERED * 0.9) return;
+    }
+  }
 }

@@ -1,4 +1,4 @@
-import { damaged } from "../base/index.ts";
+import { damaged, deepFreeze } from "../base/index.ts";
 import type {
   BlockFlags,
   BlockKind,
@@ -26,6 +26,7 @@ export function toRow(state: BlockState): NewBlockRow {
   return { ...columns, attributes: JSON.stringify(attributes) };
 }
 
+/** Frozen all the way down: it is handed to everyone, and only the door makes another. */
 export function fromRow(row: NewBlockRow | BlockRow): BlockState {
   let attributes: Attributes;
   try {
@@ -33,7 +34,7 @@ export function fromRow(row: NewBlockRow | BlockRow): BlockState {
   } catch {
     throw damaged(`the attributes of ${row.block} are not JSON`);
   }
-  return {
+  return deepFreeze({
     block: row.block,
     context: row.context,
     parent: row.parent,
@@ -43,5 +44,5 @@ export function fromRow(row: NewBlockRow | BlockRow): BlockState {
     status: row.status as BlockStatus,
     lease: null,
     ...attributes,
-  };
+  });
 }

@@ -3,7 +3,7 @@ import type { EditTarget } from "../blocks/index.ts";
 import type { Appends } from "./appends.ts";
 import { type BlockState, fromRow } from "./block-state.ts";
 import type { CommitDoor } from "./commit/door.ts";
-import type { Feed } from "./flow/feed.ts";
+import type { FeedReader } from "./flow/feed.ts";
 import { type LiveDocument, type LiveDocuments, unknownBlock } from "./live-documents.ts";
 import type { Store } from "./ports.ts";
 import type { Quarantine } from "./quarantine.ts";
@@ -22,7 +22,7 @@ export interface BlockViewsPorts {
   readonly reading: Reading;
   readonly door: CommitDoor;
   readonly appends: Appends;
-  readonly feed: Feed;
+  readonly feed: FeedReader;
 }
 
 /** What can be seen of blocks: what is on disk, and nothing else. */
@@ -69,16 +69,14 @@ export class BlockViews {
 
   /** Its text and state as they stood at a position of the journal. */
   async readAt(block: string, position: number): Promise<BlockText> {
-    const { feed, reading } = this.#ports;
-    const { head } = feed;
-    if (!Number.isInteger(position) || position < 0 || position > head) {
-      throw new KumikoError(
-        "out_of_range",
-        `There is no position ${position}: this kernel has positions 0 to ${head}.`,
-        { position, minimum: 0, maximum: head },
-      );
-    }
-    const then = await reading.asOf(block, position);
+    const { feed, reading, documents } = this.#ports;
+    feed.checkPosition(position);
+    const then = await reading.asOf(block, position, (version) => {
+      const live = documents.peek(block);
+      return live !== undefined && version <= live.durable
+        ? live.document.read(version)
+        : undefined;
+    });
     if (then !== undefined) return then;
     throw new KumikoError("unknown_block", `There was no block ${block} at position ${position}.`, {
       block,
@@ -98,9 +96,12 @@ export class BlockViews {
     return this.#ports.documents.peek(block)?.durableState ?? (await this.#storedState(block));
   }
 
-  /** With what is not on disk yet: for what is built on it, never to be shown. */
-  async appliedState(block: string): Promise<BlockState> {
-    return this.#ports.documents.peek(block)?.state ?? (await this.#storedState(block));
+  /** A block's last version on disk; no commit of it is read. */
+  async durableVersion(block: string): Promise<number> {
+    const { store, quarantine, documents } = this.#ports;
+    const live = documents.peek(block);
+    if (live !== undefined) return live.durable;
+    return quarantine.reading(block, () => store.versionAt(block, Number.MAX_SAFE_INTEGER));
   }
 
   /** Its parent first, the one without a parent last. */

@@ -16,6 +16,7 @@ import type {
   PlannedChange,
   Submitted,
 } from "./commit/door.ts";
+import { untilNotOutrun } from "./commit/outrun.ts";
 import type { Contexts } from "./contexts.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Listing } from "./listing.ts";
@@ -47,6 +48,7 @@ export interface TextEdit<Answer> {
 
 export interface StateChange<Answer> {
   readonly fingerprint?: string | undefined;
+  /** Gives the new state; the one it is given cannot be changed. */
   change(state: BlockState, target: EditTarget): BlockState;
   answer(applied: AppliedChange, edit: string): Answer;
 }
@@ -59,8 +61,8 @@ export interface BlockWritingPorts {
   readonly owner: OwnerLease;
   readonly appends: Appends;
   readonly listing: Listing;
-  /** What a block is, with what is not on disk yet. */
-  appliedState(block: string): Promise<BlockState>;
+  /** What a block is, on disk. */
+  state(block: string): Promise<BlockState>;
 }
 
 /** What can be done to blocks, said as plans for the door: create, edit, change what they are. */
@@ -77,27 +79,37 @@ export class BlockWriting {
     request: NewBlock,
     options: { fingerprint?: string | undefined; answer(applied: Applied): Answer },
   ): Promise<Answer> {
-    const { contexts, door } = this.#ports;
-    await contexts.check(request.context);
-    // Ids and places are given one after the other; what is placed goes to disk together.
-    const submitted = await this.#placing.run(
-      [request.context],
-      async (): Promise<Submitted<Answer>> => {
-        const state = await this.#newState(invocation, request);
-        const { block } = state;
-        const insert = request.content ?? "";
-        return door.submit({
-          invocation,
-          operation: "create",
-          blocks: [block],
-          fingerprint: options.fingerprint,
-          plan: () => [{ block, state, text: { splices: [{ at: 0, remove: 0, insert }] } }],
-          answer: (applied) => options.answer(applied),
-        });
-      },
-    );
-    await submitted.durable;
-    return submitted.answer;
+    const { contexts, places } = this.#ports;
+    const { context, parent = null } = request;
+    await contexts.check(context);
+    return untilNotOutrun(async (attempt) => {
+      // Ids and places are given one after the other; what is placed goes to disk together.
+      const { answer, durable } = await this.#placing.run([context], async () => {
+        if (attempt > 1) await places.outrun(context, invocation.actor, parent);
+        return this.#place(invocation, request, options);
+      });
+      await durable;
+      return answer;
+    });
+  }
+
+  /** Only the holder of the context's queue may ask. */
+  async #place<Answer>(
+    invocation: Invocation,
+    request: NewBlock,
+    options: { fingerprint?: string | undefined; answer(applied: Applied): Answer },
+  ): Promise<Submitted<Answer>> {
+    const state = await this.#newState(invocation, request);
+    const { block } = state;
+    const insert = request.content ?? "";
+    return this.#ports.door.submit({
+      invocation,
+      operation: "create",
+      blocks: [block],
+      fingerprint: options.fingerprint,
+      plan: () => [{ block, state, text: { splices: [{ at: 0, remove: 0, insert }] } }],
+      answer: (applied) => options.answer(applied),
+    });
   }
 
   async editText<Answer>(invocation: Invocation, request: TextEdit<Answer>): Promise<Answer> {
@@ -129,7 +141,7 @@ export class BlockWriting {
     block: string,
     options: StateChange<Answer>,
   ): Promise<Answer> {
-    await this.#ports.appends.end(block);
+    await this.#ports.appends.end(block, invocation.actor);
     return this.#ports.door.edit({
       invocation,
       operation: "change",
@@ -167,7 +179,7 @@ export class BlockWriting {
   async closeOrphans(): Promise<void> {
     const { listing, owner } = this.#ports;
     const invocation: Invocation = { actor: "system", message: "Its owner is gone." };
-    for (const { block, state } of await listing.running()) {
+    for (const { block, state } of await listing.withStatus("running")) {
       if (state === undefined || (await owner.isAlive(state.lease))) continue;
       try {
         await this.changeState(invocation, block, {
@@ -185,7 +197,7 @@ export class BlockWriting {
   async #newState(invocation: Invocation, request: NewBlock): Promise<BlockState> {
     const { clock, places } = this.#ports;
     const { context, parent = null, kind, role, content } = request;
-    const above = parent === null ? undefined : await this.#ports.appliedState(parent);
+    const above = parent === null ? undefined : await this.#ports.state(parent);
     checkPlace(kind, above);
     if (above !== undefined && above.context !== context) {
       throw new KumikoError(

@@ -6,10 +6,10 @@ import { Listing } from "./listing.ts";
 import { toRecorded } from "./live-documents.ts";
 import type { Damage, Store, StoredCommit } from "./ports.ts";
 import { decoding, isDamage, Quarantine } from "./quarantine.ts";
+import { readableCommits } from "./readable-commits.ts";
 import { Reading } from "./reading.ts";
 import { ReplayedText } from "./replayed-text.ts";
 
-const PAGE = 1024;
 /** Nobody writes here: loading a document only needs a peer that is one. */
 const NOBODY = "2";
 
@@ -75,7 +75,7 @@ export async function salvage(store: Store, block: string): Promise<Salvaged | u
     const since = await orNothing(() => store.commitsOf(block, keyframe.version));
     return replay(since ?? [], keyframe);
   }
-  const commits = await readableCommits(store, block);
+  const commits = await beginningOf(store, block);
   return commits.length === 0 ? undefined : replay(commits, { version: 0, text: "" });
 }
 
@@ -119,31 +119,16 @@ async function whyUnloadable(store: Store, block: string): Promise<string | unde
 }
 
 /** As many commits as follow one another from the first on. */
-async function readableCommits(store: Store, block: string): Promise<StoredCommit[]> {
+async function beginningOf(store: Store, block: string): Promise<StoredCommit[]> {
   const all = await orNothing(() => store.commitsOf(block, 0));
   if (all !== undefined) return all;
   const found: StoredCommit[] = [];
-  const head = await store.head();
-  for (let position = 0; position < head; position += PAGE) {
-    for (const commit of await readableSpan(store, position, Math.min(PAGE, head - position))) {
-      if (commit.block !== block) continue;
-      if (commit.version !== found.length + 1) return found;
-      found.push(commit);
-    }
+  for await (const commit of readableCommits(store)) {
+    if (commit?.block !== block) continue;
+    if (commit.version !== found.length + 1) return found;
+    found.push(commit);
   }
   return found;
-}
-
-/** The commits of a span without those that are damaged, found by halving. */
-async function readableSpan(store: Store, after: number, length: number): Promise<StoredCommit[]> {
-  const whole = await orNothing(() => store.changesSince(after, length));
-  if (whole !== undefined) return whole;
-  if (length === 1) return [];
-  const half = Math.ceil(length / 2);
-  return [
-    ...(await readableSpan(store, after, half)),
-    ...(await readableSpan(store, after + half, length - half)),
-  ];
 }
 
 function replay(commits: readonly StoredCommit[], from: Salvaged): Salvaged {

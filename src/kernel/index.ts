@@ -1,8 +1,10 @@
-export type { AppendReceipt } from "./appends.ts";
+export type { AppendReceipt } from "./append-stream.ts";
 export type { BlockState } from "./block-state.ts";
 export type { ShownBlock } from "./block-views.ts";
 export type { NewBlock } from "./block-writing.ts";
 export type { Applied, AppliedChange } from "./commit/door.ts";
+export type { ContextInfo } from "./contexts.ts";
+export { eventUnits } from "./flow/feed.ts";
 export type { FeedEvent } from "../protocol/index.ts";
 export {
   type DamagedBlock,

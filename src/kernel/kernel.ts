@@ -1,13 +1,16 @@
 import { type Clock, KumikoError, type Timers } from "../base/index.ts";
 import { type EditTarget, translateAppend } from "../blocks/index.ts";
-import { type AppendReceipt, Appends } from "./appends.ts";
+import type { AppendReceipt } from "./append-stream.ts";
+import { Appends } from "./appends.ts";
 import type { BlockState } from "./block-state.ts";
 import { BlockViews, type ShownBlock } from "./block-views.ts";
 import { BlockWriting, type NewBlock, type StateChange, type TextEdit } from "./block-writing.ts";
-import { type Applied, type Authorise, CommitDoor } from "./commit/door.ts";
+import { type Applied, CommitDoor } from "./commit/door.ts";
+import { OtherServers } from "./commit/other-servers.ts";
 import { Contexts } from "./contexts.ts";
-import { type Feed, toEvent } from "./flow/feed.ts";
-import { FlowBus } from "./flow/flow-bus.ts";
+import { type FeedReader, toEvent } from "./flow/feed.ts";
+import { FlowBus, type FlowReader } from "./flow/flow-bus.ts";
+import type { Authorise } from "./gate.ts";
 import type { Invocation } from "./invocation.ts";
 import { type ListedBlock, Listing } from "./listing.ts";
 import { LiveDocuments } from "./live-documents.ts";
@@ -58,12 +61,13 @@ export class Kernel implements AsyncDisposable {
   readonly id: string;
   readonly contexts: Contexts;
   /** What happens here, by topic; `feed` is its topic of blocks. */
-  readonly flow: FlowBus;
-  readonly feed: Feed;
+  readonly flow: FlowReader;
+  readonly feed: FeedReader;
   readonly retention: Retention;
   readonly readers = new Readers();
   readonly search: Search;
   readonly #store: Store;
+  readonly #flow: FlowBus;
   readonly #quarantine: Quarantine;
   readonly #owner: OwnerLease;
   readonly #documents: LiveDocuments;
@@ -83,26 +87,43 @@ export class Kernel implements AsyncDisposable {
   private constructor(options: KernelOptions, head: number) {
     this.id = options.id;
     this.#store = options.store;
-    this.flow = new FlowBus(options.store, head, options.clock);
-    this.feed = this.flow.feed;
-    this.contexts = new Contexts(options.store, options.id, options.clock, (notice) =>
-      this.flow.publish("context", notice),
-    );
+    const flow = new FlowBus(options.store, head, options.clock);
+    this.#flow = flow;
+    this.flow = flow.reader;
+    this.feed = flow.feed.reader;
+    const authorise = options.authorise ?? allowAll;
+    this.contexts = new Contexts({
+      store: options.store,
+      kernel: options.id,
+      clock: options.clock,
+      authorise,
+      announce: (notice) => flow.publish("context", notice),
+      damaged: (error) => this.#quarantine.tell(error),
+    });
     this.#owner = new OwnerLease(
       {
         store: options.store,
         clock: options.clock,
         timers: options.timers,
-        held: () => this.#writing.closeOrphans(),
+        held: async () => {
+          await others.hearAll();
+          await this.#writing.closeOrphans();
+        },
       },
       options.server ?? "local",
       options.id,
     );
-    this.retention = new Retention(options.store, options.clock);
+    this.retention = new Retention({
+      store: options.store,
+      clock: options.clock,
+      authorise,
+      announce: (notice) => flow.publish("config", notice),
+      damaged: (error) => this.#quarantine.tell(error),
+    });
     this.#places = new Places(options.store);
     this.#quarantine = new Quarantine((report) => {
       const { block, effect, why } = report;
-      this.flow.publish("resource", { kind: "damaged", block, effect, why });
+      flow.publish("resource", { kind: "damaged", block, effect, why });
       options.onDamage?.(report);
     });
     const reading = new Reading(options.store, this.#quarantine, (block, splices) =>
@@ -121,16 +142,23 @@ export class Kernel implements AsyncDisposable {
       options.newPeer(),
       options.liveDocuments ?? 256,
     );
-    this.#door = new CommitDoor({
+    const others = new OtherServers({
       store: options.store,
       documents: this.#documents,
+      feed: flow.feed,
+    });
+    this.#door = new CommitDoor({
+      store: options.store,
+      others,
+      documents: this.#documents,
       clock: options.clock,
-      authorise: options.authorise ?? allowAll,
+      authorise,
       newEdit: () => this.#newEdit(),
       quarantine: this.#quarantine,
       fence: () => this.#owner.fence,
       publish: (commit, body) => {
-        this.feed.publish(toEvent(commit, body));
+        // A commit of ours may have been heard of before its own answer came.
+        if (commit.position > flow.feed.head) flow.feed.publish(toEvent(commit, body));
         const status = body.row?.status;
         const ended = status === "done" || status === "error";
         this.#upkeep.committed(commit.block, body.change, ended);
@@ -139,12 +167,18 @@ export class Kernel implements AsyncDisposable {
         this.#documents.forgetUnwritten(options.newPeer());
         this.#places.forget();
       },
+      outrun: (blocks) => {
+        for (const block of blocks) this.#documents.forget(block);
+      },
     });
     this.#appends = new Appends({
       timers: options.timers,
       newEdit: () => this.#newEdit(),
+      announce: (notice) => flow.publish("resource", notice),
+      durableVersion: (block) => this.#views.durableVersion(block),
+      // What was taken in is written also while the kernel closes.
       commit: (invocation, append) =>
-        this.editText(invocation, {
+        this.#writing.editText(invocation, {
           blocks: [append.block],
           operation: "append",
           edit: append.edit,
@@ -170,7 +204,7 @@ export class Kernel implements AsyncDisposable {
       owner: this.#owner,
       appends: this.#appends,
       listing: this.#listing,
-      appliedState: (block) => this.#views.appliedState(block),
+      state: (block) => this.#views.state(block),
     });
     this.search = new Search(
       {
@@ -195,17 +229,18 @@ export class Kernel implements AsyncDisposable {
       clock: options.clock,
       listing: this.#listing,
       quarantine: this.#quarantine,
-      authorise: options.authorise ?? allowAll,
+      authorise,
+      kernel: options.id,
       newPeer: () => options.newPeer(),
       alone: async (block, task) => {
         await this.#appends.end(block);
         const done = await this.#upkeep.apart(block, () => this.#door.replace(block, task));
-        this.feed.forget();
+        flow.feed.forget();
         return done;
       },
       announce: async (invocation, block) => {
         await this.#writing.announce(invocation, block);
-        this.flow.publish("resource", { kind: "changed", resource: block });
+        flow.publish("resource", { kind: "changed", resource: block });
       },
     });
   }
@@ -213,7 +248,7 @@ export class Kernel implements AsyncDisposable {
   /** Waits for the disk only when blocks of a dead process are to be closed. */
   static async open(options: KernelOptions): Promise<Kernel> {
     const kernel = new Kernel(options, await options.store.head());
-    if ((await kernel.#listing.running()).length === 0) return kernel;
+    if ((await kernel.#listing.withStatus("running")).length === 0) return kernel;
     try {
       await kernel.#owner.take();
     } catch (error) {
@@ -262,12 +297,11 @@ export class Kernel implements AsyncDisposable {
     options: { flush?: boolean; fingerprint?: string } = {},
   ): Promise<AppendReceipt> {
     await this.#checkWritable();
-    await this.#views.appliedState(block);
-    const durable = this.#documents.peek(block)?.durable ?? 0;
-    const { fingerprint } = options;
+    await this.#views.state(block);
+    const { flush, fingerprint } = options;
     return invocation.call === undefined || fingerprint === undefined
-      ? this.#appends.append(invocation, block, text, { ...options, durable })
-      : this.#appends.appendOnce(invocation, block, text, { fingerprint, durable });
+      ? this.#appends.append(invocation, block, text, { flush })
+      : this.#appends.appendOnce(invocation, block, text, fingerprint);
   }
 
   /** Shows a block as it is on disk, with its history. What is shown cannot be changed through it. */
@@ -311,6 +345,12 @@ export class Kernel implements AsyncDisposable {
     return this.#listing.children(query);
   }
 
+  /** Those with a status, of all contexts, in no order: quick where few have it. */
+  async blocksWithStatus(status: BlockState["status"]): Promise<ListedBlock[]> {
+    this.#checkOpen();
+    return this.#listing.withStatus(status);
+  }
+
   /** Every block, in the order of their ids, damaged ones included. */
   blocks(context?: string): AsyncGenerator<ListedBlock, void, void> {
     this.#checkOpen();
@@ -347,14 +387,14 @@ export class Kernel implements AsyncDisposable {
    */
   async purge(invocation: Invocation, request: PurgeRequest): Promise<Purged> {
     await this.#checkWritable();
-    await this.#appends.endAll();
+    await this.#appends.endAll(invocation.actor);
     return this.#purge.purge(invocation, request);
   }
 
   /** Where a purge would remove something. Changes nothing. */
-  async previewPurge(request: PurgeRequest): Promise<PurgePreview> {
+  async previewPurge(invocation: Invocation, request: PurgeRequest): Promise<PurgePreview> {
     this.#checkOpen();
-    return this.#purge.preview(request);
+    return this.#purge.preview(invocation, request);
   }
 
   /** What was purged from a block, oldest first. */
@@ -370,16 +410,16 @@ export class Kernel implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
+    this.#closed = true;
     await using closing = new AsyncDisposableStack();
     closing.use(this.#store);
     closing.use(this.search);
     closing.use(this.#documents);
     closing.defer(() => this.#owner.release());
     closing.defer(() => this.#upkeep.close());
-    closing.defer(() => this.flow.close());
+    closing.defer(() => this.#flow.close());
     closing.defer(() => this.#door.settle());
-    closing.defer(() => void (this.#closed = true));
-    await this.#appends.endAll();
+    await this.#appends.close();
   }
 
   async #checkWritable(): Promise<void> {

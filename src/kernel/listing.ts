@@ -1,3 +1,4 @@
+import type { BlockStatus } from "../protocol/index.ts";
 import { type BlockState, fromRow } from "./block-state.ts";
 import type { BlockRow, ChildrenQuery, Store } from "./ports.ts";
 import { isDamage, type Quarantine } from "./quarantine.ts";
@@ -11,6 +12,8 @@ export interface ListedBlock {
   readonly order: string;
   /** The position at which it came to be; 0 when that cannot be read. */
   readonly created: number;
+  /** The position since which `state` stands. */
+  readonly changed: number;
   /** Undefined only when its row is damaged. */
   readonly state: BlockState | undefined;
   readonly quarantined: string | undefined;
@@ -50,18 +53,16 @@ export class Listing {
     }
   }
 
-  /** Those that run, whether or not all rows can be read. */
-  async running(): Promise<ListedBlock[]> {
+  /** Those with a status, whether or not all rows can be read; costs what it gives unless one of them cannot. */
+  async withStatus(status: BlockStatus): Promise<ListedBlock[]> {
     try {
-      return (await this.#store.rowsWithStatus("running")).map((row) =>
-        this.#listed(row, row.order),
-      );
+      return (await this.#store.rowsWithStatus(status)).map((row) => this.#listed(row, row.order));
     } catch (error) {
       if (!isDamage(error)) throw error;
     }
-    const running: ListedBlock[] = [];
-    for await (const each of this.all()) if (each.state?.status === "running") running.push(each);
-    return running;
+    const found: ListedBlock[] = [];
+    for await (const each of this.all()) if (each.state?.status === status) found.push(each);
+    return found;
   }
 
   async #page(
@@ -91,14 +92,15 @@ export class Listing {
         this.#quarantine.put(block, error);
         last = behind;
         const quarantined = this.#quarantine.why(block);
-        listed.push({ block, order: behind, created: 0, state: undefined, quarantined });
+        const unknown = { created: 0, changed: 0, state: undefined };
+        listed.push({ block, order: behind, ...unknown, quarantined });
       }
     }
     return listed;
   }
 
   #listed(row: BlockRow, order: string): ListedBlock {
-    const { block, created } = row;
+    const { block, created, position: changed } = row;
     let state: BlockState | undefined;
     try {
       state = fromRow(row);
@@ -106,6 +108,6 @@ export class Listing {
       if (!isDamage(error)) throw error;
       this.#quarantine.put(block, error);
     }
-    return { block, order, created, state, quarantined: this.#quarantine.why(block) };
+    return { block, order, created, changed, state, quarantined: this.#quarantine.why(block) };
   }
 }

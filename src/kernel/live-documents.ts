@@ -1,8 +1,8 @@
 import { ByteReader, ByteWriter, KumikoError } from "../base/index.ts";
 import { BlockDocument, type RecordedCommit, type SavedDocument } from "../blocks/index.ts";
 import { type BlockState, fromRow } from "./block-state.ts";
-import { decodeBody } from "./commit-body.ts";
-import type { Store, StoredCommit } from "./ports.ts";
+import { type CommitBody, decodeBody } from "./commit-body.ts";
+import type { NewBlockRow, Store, StoredCommit } from "./ports.ts";
 import { decoding, type Quarantine } from "./quarantine.ts";
 
 /** Commits replayed at loading before a snapshot is worth its bytes. */
@@ -19,10 +19,14 @@ export interface LiveDocument {
   durableState: BlockState | undefined;
   /** Settles when all that is applied is on disk, or has failed. Never rejects. */
   written: Promise<void>;
+  /** Edits of it whose fate is open: until it is decided, nothing is loaded in its place. */
+  undecided: number;
   /** Tasks that hold it: it may not be let go under them. */
   holders: number;
   /** Holds a change that will not be journalled: it must be loaded again before anyone builds on it. */
   spoilt: boolean;
+  /** Spoilt because another server wrote more than it holds. */
+  outdated: boolean;
 }
 
 /**
@@ -66,6 +70,8 @@ export class LiveDocuments implements Disposable {
 
   /** A block that never was: there is nothing to load. */
   create(block: string): LiveDocument {
+    const failed = this.#live.get(block);
+    if (failed !== undefined) this.#drop(failed);
     const document = BlockDocument.create({ peer: this.#peer });
     return this.#enter(asStored(block, document, undefined));
   }
@@ -91,6 +97,18 @@ export class LiveDocuments implements Disposable {
     if (known !== undefined) known.spoilt = true;
   }
 
+  forgetAll(): void {
+    for (const live of this.#live.values()) live.spoilt = true;
+  }
+
+  /** Another server made this version: who holds less is loaded again. */
+  outdate(block: string, version: number): void {
+    const known = this.#live.get(block);
+    if (known === undefined || known.durable >= version) return;
+    known.spoilt = true;
+    known.outdated = true;
+  }
+
   /** After a failed write: whatever holds more than is on disk is loaded again, under another peer id. */
   forgetUnwritten(peer: string): void {
     this.#peer = peer;
@@ -105,36 +123,50 @@ export class LiveDocuments implements Disposable {
   }
 
   async #load(block: string): Promise<LiveDocument> {
+    // Asked for first: what another server commits meanwhile brings its own row.
     const row = await this.#store.row(block);
-    const document = await this.#loadDocument(block);
-    return asStored(block, document, row && fromRow(row));
+    const { document, newer } = await this.#loadDocument(block, row?.version ?? 0);
+    const last = newer ?? row;
+    return asStored(block, document, last && fromRow(last));
   }
 
-  async #loadDocument(block: string): Promise<BlockDocument> {
+  async #loadDocument(block: string, rowVersion: number): Promise<Loaded> {
     const snapshot = await this.#quarantine.cached(block, () => this.#store.snapshot(block));
     if (snapshot !== undefined) {
       const since = await this.#store.commitsOf(block, snapshot.version);
-      const document = await this.#quarantine.cached(block, async () =>
+      const loaded = await this.#quarantine.cached(block, async () =>
         this.#replay(
           decoding("the snapshot", () => decodeSaved(snapshot.bytes)),
           since,
+          rowVersion,
         ),
       );
-      if (document !== undefined) return this.#sparing(block, document, since.length);
+      if (loaded !== undefined) return this.#sparing(block, loaded, since.length);
     }
     const commits = await this.#store.commitsOf(block, 0);
-    return this.#sparing(block, this.#replay(undefined, commits), commits.length);
+    return this.#sparing(block, this.#replay(undefined, commits, rowVersion), commits.length);
   }
 
-  #replay(saved: SavedDocument | undefined, commits: readonly StoredCommit[]): BlockDocument {
-    return decoding("the journal", () =>
-      BlockDocument.load(saved, { peer: this.#peer, commits: commits.map(toRecorded) }),
-    );
+  #replay(
+    saved: SavedDocument | undefined,
+    stored: readonly StoredCommit[],
+    rowVersion: number,
+  ): Loaded {
+    return decoding("the journal", () => {
+      let newer: NewBlockRow | undefined;
+      const commits = stored.map((commit) => {
+        const body = decodeBody(commit.body);
+        if (commit.version > rowVersion) newer = body.row ?? newer;
+        return recorded(commit, body);
+      });
+      return { document: BlockDocument.load(saved, { peer: this.#peer, commits }), newer };
+    });
   }
 
   /** Spares the next loading what this one had to replay, when that was much. */
-  async #sparing(block: string, document: BlockDocument, replayed: number): Promise<BlockDocument> {
-    if (replayed <= SNAPSHOT_AFTER) return document;
+  async #sparing(block: string, loaded: Loaded, replayed: number): Promise<Loaded> {
+    const { document } = loaded;
+    if (replayed <= SNAPSHOT_AFTER) return loaded;
     try {
       const bytes = encodeSaved(document.save());
       await this.#store.putSnapshot(block, { version: document.version, bytes });
@@ -142,7 +174,7 @@ export class LiveDocuments implements Disposable {
       // A full disk must not keep anyone from reading; the next loading tries again.
       if (!(error instanceof KumikoError) || error.code !== "journal_unwritable") throw error;
     }
-    return document;
+    return loaded;
   }
 
   #enter(live: LiveDocument): LiveDocument {
@@ -155,7 +187,7 @@ export class LiveDocuments implements Disposable {
   #makeRoom(): void {
     for (const live of this.#live.values()) {
       if (this.#live.size <= this.#limit) return;
-      if (live.holders === 0 && live.document.version === live.durable) this.#drop(live);
+      if (live.holders === 0 && live.undecided === 0) this.#drop(live);
     }
   }
 
@@ -163,6 +195,12 @@ export class LiveDocuments implements Disposable {
     this.#live.delete(live.block);
     live.document[Symbol.dispose]();
   }
+}
+
+interface Loaded {
+  readonly document: BlockDocument;
+  /** What a commit behind the row that was read says the block is. */
+  readonly newer: NewBlockRow | undefined;
 }
 
 function asStored(
@@ -176,15 +214,20 @@ function asStored(
     state,
     durable: document.version,
     durableState: state,
+    undecided: 0,
     holders: 0,
     written: Promise.resolve(),
     spoilt: false,
+    outdated: false,
   };
 }
 
 export function toRecorded(commit: StoredCommit): RecordedCommit {
+  return recorded(commit, decodeBody(commit.body));
+}
+
+function recorded(commit: StoredCommit, { change, peer, marked }: CommitBody): RecordedCommit {
   const { actor, edit, time, call, message, model, turn } = commit;
-  const { change, peer, marked } = decodeBody(commit.body);
   return { change, peer, marked, stamp: { actor, edit, time, call, message, model, turn } };
 }
 

@@ -132,10 +132,16 @@ export class OwnerLease {
 
 /** Should the row that counts be damaged, another is counted, and its numbers look different. */
 async function newEpoch({ store, clock }: OwnerLeasePorts, holder: string): Promise<string> {
-  const { result, attempt } = await undamaged("kernel", (name) =>
-    store.acquire(name, holder, clock.now(), 0),
-  );
-  return `${result.lease.token}${attempt === 0 ? "" : `r${attempt}`}`;
+  const { result, attempt } = await undamaged("kernel", async (name) => {
+    let now = clock.now();
+    for (;;) {
+      const { granted, lease } = await store.acquire(name, holder, now, 0);
+      if (granted) return lease.token;
+      // Another server, whose clock is ahead of ours, was given this number.
+      now = lease.expires;
+    }
+  });
+  return `${result}${attempt === 0 ? "" : `r${attempt}`}`;
 }
 
 /** Tries a name, then others like it: one damaged row must not keep a kernel shut. */

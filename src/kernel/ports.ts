@@ -229,10 +229,15 @@ export interface Store extends AsyncDisposable {
   /** The position of the last durable commit; 0 when there is none. */
   head(): Promise<number>;
   commit(batch: Batch): Promise<BatchOutcome>;
-  /** Commits behind a position in order, without gaps, `limit` at most. */
-  changesSince(position: number, limit: number): Promise<StoredCommit[]>;
-  /** One block's commits behind a version, in order. */
-  commitsOf(block: string, afterVersion: number): Promise<StoredCommit[]>;
+  /**
+   * Commits behind a position in order, without gaps, `limit` at most; with `bytes` no more than bodies of
+   * so many bytes, but at least one commit.
+   */
+  changesSince(position: number, limit: number, bytes?: number): Promise<StoredCommit[]>;
+  /** One block's commits behind a version, in order, up to and with another when that is given. */
+  commitsOf(block: string, afterVersion: number, upToVersion?: number): Promise<StoredCommit[]>;
+  /** How many commits had touched a block at a position; without reading them. */
+  versionAt(block: string, position: number): Promise<number>;
 
   row(block: string): Promise<BlockRow | undefined>;
   /** In sibling order. */
@@ -280,7 +285,11 @@ export interface Store extends AsyncDisposable {
 
   /** Small named values: settings, members, contexts. Atomic each. */
   get(space: string, key: string): Promise<string | undefined>;
-  list(space: string): Promise<{ key: string; value: string }[]>;
+  /** In the order of their keys; `after` is exclusive. */
+  list(
+    space: string,
+    page?: { after?: string | undefined; limit?: number | undefined },
+  ): Promise<{ key: string; value: string }[]>;
   put(space: string, key: string, value: string | undefined): Promise<void>;
 
   /** Takes a lease that is free or expired, or gives the one that stands. */

@@ -2,9 +2,13 @@ import { damaged, KumikoError } from "../base/index.ts";
 
 /** Something stored was found damaged. Told once per block and kind. */
 export interface DamageReport {
-  readonly block: string;
-  /** A block that cannot be used any more, or only what makes reading it faster: the journal has it all. */
-  readonly effect: "quarantined" | "slower";
+  /** Null when it is part of no block: a setting, a context's entry. */
+  readonly block: string | null;
+  /**
+   * A block that cannot be used any more; only what makes reading it faster: the journal has it all; or
+   * something that is part of no text.
+   */
+  readonly effect: "quarantined" | "slower" | "other";
   /** The kind of row, when the store could tell. */
   readonly table: string | undefined;
   readonly why: string;
@@ -15,8 +19,9 @@ export interface DamageReport {
  * shorter or an empty text in its place.
  */
 export class Quarantine {
-  readonly #blocks = new Map<string, DamageReport>();
+  readonly #blocks = new Map<string, DamageReport & { readonly block: string }>();
   readonly #slower = new Set<string>();
+  readonly #others = new Set<string>();
   readonly #report: (report: DamageReport) => void;
 
   constructor(report: (report: DamageReport) => void) {
@@ -62,8 +67,16 @@ export class Quarantine {
     }
   }
 
+  /** Reports what is damaged and part of no block; whoever found it goes on without it. */
+  tell(error: KumikoError): void {
+    const { table, why } = describe(error);
+    if (this.#others.has(why)) return;
+    this.#others.add(why);
+    this.#report({ block: null, effect: "other", table, why });
+  }
+
   put(block: string, error: KumikoError): KumikoError {
-    const report: DamageReport = { block, effect: "quarantined", ...describe(error) };
+    const report = { block, effect: "quarantined", ...describe(error) } as const;
     if (!this.#blocks.has(block)) {
       this.#blocks.set(block, report);
       this.#report(report);
@@ -98,8 +111,10 @@ function describe({ facts, message }: KumikoError): Pick<DamageReport, "table" |
   };
 }
 
-function quarantined(report: DamageReport, cause?: KumikoError): KumikoError {
-  const { block, table, why } = report;
+function quarantined(
+  { block, table, why }: Omit<DamageReport, "block"> & { readonly block: string },
+  cause?: KumikoError,
+): KumikoError {
   const where = table === undefined ? "" : ` in ${table}`;
   return new KumikoError(
     "quarantined",

@@ -2,6 +2,7 @@ import type { Store, StoredCommit } from "./ports.ts";
 import { isDamage } from "./quarantine.ts";
 
 const PAGE = 1024;
+const PAGE_BYTES = 4_000_000;
 
 /** Every commit up to a position, in order; undefined in the place of one that is damaged. */
 export async function* readableCommits(
@@ -12,7 +13,7 @@ export async function* readableCommits(
   let limit = PAGE;
   for (let position = 0; position < head;) {
     try {
-      const page = await store.changesSince(position, Math.min(limit, head - position));
+      const page = await store.changesSince(position, Math.min(limit, head - position), PAGE_BYTES);
       yield* page;
       position = page.at(-1)?.position ?? head;
     } catch (error) {

@@ -5,6 +5,9 @@ import type { NewBlockRow, Store } from "./ports.ts";
 import { decoding, type Quarantine } from "./quarantine.ts";
 import { ReplayedText } from "./replayed-text.ts";
 
+/** Commits looked through at first for the last change of what a block is. */
+const FEW = 32;
+
 /** A block as it stands at one version. */
 export interface BlockText {
   readonly state: BlockState;
@@ -55,23 +58,47 @@ export class Reading {
     return read;
   }
 
-  /** As of a position; undefined when the block did not exist yet. */
-  async asOf(block: string, position: number): Promise<BlockText | undefined> {
+  /**
+   * As of a position; undefined when the block did not exist yet. `remembered` is asked for the text of a
+   * version first, by whoever has the block's history in memory; otherwise it is made of the commits.
+   */
+  async asOf(
+    block: string,
+    position: number,
+    remembered: (version: number) => string | undefined,
+  ): Promise<BlockText | undefined> {
     return this.#quarantine.reading(block, async () => {
-      const commits = await this.#store.commitsOf(block, 0);
-      return decoding("a commit", () => {
-        const text = new ReplayedText("");
-        let row: NewBlockRow | undefined;
-        let version = 0;
-        for (const commit of commits) {
-          if (commit.position > position) break;
-          const made = decodeBody(commit.body);
-          text.apply(made.change);
-          row = made.row ?? row;
-          version = commit.version;
-        }
-        return row && { state: fromRow(row), version, text: text.toString() };
-      });
+      const version = await this.#store.versionAt(block, position);
+      if (version === 0) return undefined;
+      const state = await this.#stateAt(block, version);
+      if (state === undefined) return undefined;
+      return { state, version, text: remembered(version) ?? (await this.#replay(block, version)) };
     });
+  }
+
+  async #replay(block: string, version: number): Promise<string> {
+    const commits = await this.#store.commitsOf(block, 0, version);
+    return decoding("a commit", () => {
+      const text = new ReplayedText("");
+      for (const { body } of commits) text.apply(decodeBody(body).change);
+      return text.toString();
+    });
+  }
+
+  /** The row that the last commit with one left; most often that is the row of now. */
+  async #stateAt(block: string, version: number): Promise<BlockState | undefined> {
+    const row = await this.#store.row(block);
+    if (row !== undefined && row.version <= version) return fromRow(row);
+    for (let end = version, page = FEW; end > 0; page *= 4) {
+      const begin = Math.max(0, end - page);
+      const commits = await this.#store.commitsOf(block, begin, end);
+      const found = decoding("a commit", () => {
+        const last = commits.findLast(({ body }) => decodeBody(body).row !== undefined);
+        return last && decodeBody(last.body).row;
+      });
+      if (found !== undefined) return fromRow(found);
+      end = begin;
+    }
+    return undefined;
   }
 }

@@ -1,5 +1,8 @@
 import { type Clock, KumikoError } from "../base/index.ts";
+import type { Notice } from "../protocol/index.ts";
+import { type Authorise, checkAllowed } from "./gate.ts";
 import type { Store } from "./ports.ts";
+import { isDamage } from "./quarantine.ts";
 
 const SPACE = "settings";
 const KEY = "retention";
@@ -21,67 +24,117 @@ export interface Retained {
   readonly snapshots: number;
 }
 
+export interface RetentionPorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly authorise: Authorise;
+  announce(notice: Notice<"config">): void;
+  /** Told of a row that cannot be read and is done without. */
+  damaged(error: KumikoError): void;
+}
+
 const standard: RetentionSettings = { answered_calls_days: 30, idle_snapshots_days: 90 };
 
 /** Keeps what is kept for convenience from growing for ever. */
 export class Retention {
-  readonly #store: Store;
-  readonly #clock: Clock;
+  readonly #ports: RetentionPorts;
 
-  constructor(store: Store, clock: Clock) {
-    this.#store = store;
-    this.#clock = clock;
+  constructor(ports: RetentionPorts) {
+    this.#ports = ports;
   }
 
   async settings(): Promise<RetentionSettings> {
-    const kept = await this.#store.get(SPACE, KEY);
+    const kept = await this.#ports.store.get(SPACE, KEY);
     return kept === undefined ? standard : { ...standard, ...(JSON.parse(kept) as object) };
   }
 
-  async set(changes: Partial<RetentionSettings>): Promise<RetentionSettings> {
+  async set(changes: Partial<RetentionSettings>, by: string): Promise<RetentionSettings> {
+    const { store, authorise } = this.#ports;
     for (const [name, days] of Object.entries(changes)) checkDays(name, days);
-    const settings = { ...(await this.settings()), ...changes };
-    await this.#store.put(SPACE, KEY, JSON.stringify(settings));
+    await checkAllowed(authorise, by, "configure", [KEY]);
+    const settings = { ...(await this.#settingsBefore(changes)), ...changes };
+    await store.put(SPACE, KEY, JSON.stringify(settings));
+    this.#ports.announce({ key: KEY, value: { ...settings }, by });
     return settings;
   }
 
   async apply(): Promise<Retained> {
+    const { store, clock } = this.#ports;
     const { answered_calls_days, idle_snapshots_days } = await this.settings();
-    const now = this.#clock.now();
+    const now = clock.now();
     const calls =
       answered_calls_days === null
         ? 0
-        : await this.#store.forgetCalls({ before: now - answered_calls_days * DAY });
+        : await store.forgetCalls({ before: now - answered_calls_days * DAY });
     const snapshots =
       idle_snapshots_days === null
         ? 0
-        : await this.#store.dropSnapshots(await this.#positionAt(now - idle_snapshots_days * DAY));
-    await this.#store.put(SPACE, LAST, String(now));
+        : await store.dropSnapshots(await this.#positionAt(now - idle_snapshots_days * DAY));
+    await store.put(SPACE, LAST, String(now));
     return { calls, snapshots };
   }
 
-  /** The last position that is not younger than a time; clocks that were set back make it earlier, never later. */
+  /** Once a day, whoever opens the kernel first. What is damaged fails nobody who opens it. */
+  async applyWhenDue(): Promise<void> {
+    try {
+      if (await this.#isDue()) await this.apply();
+    } catch (error) {
+      // Nothing is lost by keeping more than was wanted; the next opening tries again.
+      if (isDamage(error)) this.#ports.damaged(error);
+      else if (!(error instanceof KumikoError) || error.code !== "journal_unwritable") throw error;
+    }
+  }
+
+  /** When it was last applied is written anew by applying it: that it cannot be read makes it due. */
+  async #isDue(): Promise<boolean> {
+    const { store, clock } = this.#ports;
+    try {
+      return clock.now() - Number((await store.get(SPACE, LAST)) ?? 0) >= DAY;
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#ports.damaged(error);
+      return true;
+    }
+  }
+
+  /** Nobody may be given less than they had chosen because that cannot be read any more. */
+  async #settingsBefore(changes: Partial<RetentionSettings>): Promise<RetentionSettings> {
+    try {
+      return await this.settings();
+    } catch (error) {
+      const missing = Object.keys(standard).filter((name) => !(name in changes));
+      if (!isDamage(error)) throw error;
+      if (missing.length === 0) return standard;
+      throw new KumikoError(
+        "damaged",
+        `The retention settings are damaged and what they were is unknown: set all of them, also ${missing.join(", ")}.`,
+        { ...error.facts, missing },
+        { cause: error },
+      );
+    }
+  }
+
+  /** The last position that is not younger than a time; clocks that were set back and damage make it earlier, never later. */
   async #positionAt(time: number): Promise<number> {
+    const { store } = this.#ports;
     let older = 0;
-    let younger = (await this.#store.head()) + 1;
+    let younger = (await store.head()) + 1;
     while (younger - older > 1) {
       const middle = Math.floor((older + younger) / 2);
-      const [commit] = await this.#store.changesSince(middle - 1, 1);
-      if (commit !== undefined && commit.time <= time) older = middle;
+      if ((await this.#timeOf(middle)) <= time) older = middle;
       else younger = middle;
     }
     return older;
   }
 
-  /** Once a day, whoever opens the kernel first. */
-  async applyWhenDue(): Promise<void> {
-    const last = Number((await this.#store.get(SPACE, LAST)) ?? 0);
-    if (this.#clock.now() - last < DAY) return;
+  async #timeOf(position: number): Promise<number> {
     try {
-      await this.apply();
+      const [commit] = await this.#ports.store.changesSince(position - 1, 1);
+      return commit?.time ?? Infinity;
     } catch (error) {
-      // Nothing is lost by keeping more than was wanted; the next opening tries again.
-      if (!(error instanceof KumikoError) || error.code !== "journal_unwritable") throw error;
+      // Whoever reads that block is told.
+      if (!isDamage(error)) throw error;
+      return Infinity;
     }
   }
 }

@@ -99,6 +99,17 @@ export class Places {
     }
   }
 
+  /** Another server gave away ids or places: what is remembered is behind, unless it is still on its way. */
+  async outrun(context: string, actor: string, parent: string | null): Promise<void> {
+    const ids = `${context}~${actor}`;
+    const sequence = await this.#store.lastSequence(context, actor);
+    this.#sequences.set(ids, Math.max(sequence, this.#sequences.get(ids) ?? 0));
+    const places = `${context} ${parent ?? ""}`;
+    const order = await this.#lastOrder(context, parent);
+    const known = this.#lastOrders.get(places) ?? null;
+    if (known === null || (order !== null && order > known)) this.#lastOrders.set(places, order);
+  }
+
   /** After a failed write the last ones may not exist. Ids are never given twice all the same. */
   forget(): void {
     this.#lastOrders.clear();

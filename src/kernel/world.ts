@@ -47,6 +47,8 @@ interface OpenKernel {
 export class World implements AsyncDisposable {
   readonly #options: WorldOptions;
   readonly #open = new Map<string, Promise<OpenKernel>>();
+  /** Kernels that are given back: whoever opens one again waits. */
+  readonly #closing = new Map<string, Promise<void>>();
   #closed = false;
 
   constructor(options: WorldOptions) {
@@ -80,7 +82,7 @@ export class World implements AsyncDisposable {
     try {
       return (await opening).kernel;
     } catch (error) {
-      this.#open.delete(kernel);
+      if (this.#open.get(kernel) === opening) this.#open.delete(kernel);
       throw error;
     }
   }
@@ -88,23 +90,29 @@ export class World implements AsyncDisposable {
   /** Lets what is under way finish and gives the folder free for other processes. */
   async close(id: string): Promise<void> {
     const opened = this.#open.get(id);
-    if (opened === undefined) return;
+    if (opened === undefined) return this.#closing.get(id);
     this.#open.delete(id);
-    const { kernel, housekeeping } = await opened;
-    await using closing = new AsyncDisposableStack();
-    closing.use(kernel);
-    await housekeeping;
+    const closing = closeKernel(opened);
+    this.#closing.set(id, closing);
+    try {
+      await closing;
+    } finally {
+      if (this.#closing.get(id) === closing) this.#closing.delete(id);
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     await using closing = new AsyncDisposableStack();
-    for (const kernel of this.#open.keys()) closing.defer(() => this.close(kernel));
+    for (const kernel of new Set([...this.#open.keys(), ...this.#closing.keys()]))
+      closing.defer(() => this.close(kernel));
   }
 
   async #openKernel(id: string): Promise<OpenKernel> {
     checkIdPart(id, "The kernel");
     const { folders, ...options } = this.#options;
+    // Whoever closes it is told when that fails.
+    await this.#closing.get(id)?.catch(() => undefined);
     if (!(await folders.has(id))) throw await unknownKernel(folders, id);
     await using opening = new AsyncDisposableStack();
     const store = opening.use(await folders.openStore(id));
@@ -115,6 +123,13 @@ export class World implements AsyncDisposable {
     housekeeping.catch(() => undefined);
     return { kernel, housekeeping };
   }
+}
+
+async function closeKernel(opened: Promise<OpenKernel>): Promise<void> {
+  const { kernel, housekeeping } = await opened;
+  await using closing = new AsyncDisposableStack();
+  closing.use(kernel);
+  await housekeeping;
 }
 
 export async function unknownKernel(folders: KernelFolders, kernel: string): Promise<KumikoError> {

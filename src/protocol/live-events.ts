@@ -9,15 +9,24 @@ const contextNotice = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("left"), ...member }),
 ]);
 
-/** What can be read, and what can not any more. */
+/** What can be read, what can not any more, and what never will be. */
 const resourceNotice = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("changed"), resource: z.string() }),
   z.strictObject({
-    kind: z.literal("damaged"),
+    kind: z.literal("unwritten"),
     block: z.string(),
+    actor: z.string().describe("whose appended text it was; their next call is told as well"),
+    units: z.int().describe("UTF-16 units that were taken in and could not be kept"),
+    why: z.string(),
+  }),
+  z.strictObject({
+    kind: z.literal("damaged"),
+    block: z.string().nullable().describe("null: it is part of no block"),
     effect: z
-      .enum(["quarantined", "slower"])
-      .describe("it cannot be used any more, or only what made reading it faster is gone"),
+      .enum(["quarantined", "slower", "other"])
+      .describe(
+        "it cannot be used any more, only what made reading it faster is gone, or no text is touched",
+      ),
     why: z.string(),
   }),
 ]);

@@ -5,7 +5,7 @@
 
 import { KumikoError } from "../base/errors.ts";
 import { parseBlockId } from "../base/ids.ts";
-import type { Batch, NewBlockRow, NewCommit, Rewrite } from "../kernel/ports.ts";
+import type { Batch, NewBlockRow, NewCommit, Rewrite, StoredCommit } from "../kernel/ports.ts";
 
 /** The commits of a batch per block, in order: the first says which version the caller has seen. */
 export type CommitsByBlock = ReadonlyMap<string, readonly NewCommit[]>;
@@ -159,6 +159,16 @@ export function compareNames(left: string, right: string): number {
   const bHigh = b >= 0xd800 && b <= 0xdfff;
   if (aHigh !== bHigh) return aHigh ? 1 : -1;
   return a - b;
+}
+
+/** How many of these commits have bodies of so many bytes together; the first always fits. */
+export function fittingCommits(commits: readonly StoredCommit[], bytes: number): number {
+  let sum = 0;
+  const end = commits.findIndex(({ body }, index) => {
+    sum += body.length;
+    return index > 0 && sum > bytes;
+  });
+  return end < 0 ? commits.length : end;
 }
 
 export function closedStore(): KumikoError {

@@ -1,35 +1,60 @@
 /**
  * A kernel with three clients that call tools, while the parent (test/kernel-crash.test.ts) kills the process
- * or makes its disk fail. Prints what each client was told: one line of JSON each.
+ * or makes its disk fail. Prints what each client began and was told: one line of JSON each.
  *
- *   kernel-child.ts kill <home>
+ *   kernel-child.ts kill <home> <calls of an earlier life to retry, as JSON>
  *   kernel-child.ts faults <folder> <errno> <points, by commas>      with FAULT_CONTROL
  */
 
-import { closeSync, openSync, writeSync } from "node:fs";
+import { writeSync } from "node:fs";
 import { join } from "node:path";
 import { HomeFolder, openWorld } from "../../src/app/index.ts";
 import { KumikoError } from "../../src/base/index.ts";
 import type { Kernel, World } from "../../src/kernel/index.ts";
 import { blockTools, ToolRegistry } from "../../src/tools/index.ts";
+import { faultsAt, noFaults } from "./fault-library.ts";
 
 const CLIENTS = 3;
 const registry = new ToolRegistry(blockTools);
-const [mode, folder, errno, points] = process.argv.slice(2) as [string, string, string, string];
+const [mode, folder, third = "[]", points = ""] = process.argv.slice(2) as [
+  string,
+  string,
+  string?,
+  string?,
+];
+
+/** A call that is made again as it is until it is answered: its id makes that safe. */
+export interface Retried {
+  readonly actor: string;
+  readonly tool: string;
+  readonly input: { readonly call_id: string; readonly block_id?: string; readonly edit?: string };
+  /** A text that only this call inserts, or removes when it undoes. */
+  readonly token: string;
+}
 
 /** What a client was told of one call. */
 export interface Told {
   readonly point: number;
   readonly ready?: number;
+  /** Said before the call is made. */
+  readonly began?: Retried;
+  readonly call?: string;
   /** The blocks it changed and their versions, when it was acknowledged. */
   readonly blocks?: readonly { readonly block_id: string; readonly version: number }[];
   readonly edit?: string;
-  /** A text that only this call inserted, or removed when `undone`. */
   readonly token?: string;
   readonly undone?: boolean;
   readonly refused?: string;
   readonly outcome?: string;
   readonly note?: string;
+}
+
+interface Answer {
+  readonly block_id?: string;
+  readonly version?: number;
+  readonly durable_version?: number;
+  readonly edit?: string;
+  readonly blocks?: readonly { readonly block_id: string; readonly version: number }[];
 }
 
 function tell(told: Told): void {
@@ -61,7 +86,7 @@ class Client {
     const token = `<${this.#point}-${process.pid}-${this.#actor}-${round}>`;
     try {
       if (this.#blocks.length < 2) await this.#create(token);
-      else if (round % 7 === 6 && this.#last !== undefined) await this.#undo(this.#last);
+      else if (round % 7 === 6 && this.#last !== undefined) await this.#undo(this.#last, token);
       else if (round % 3 === 0) await this.#append(token);
       else if (round % 5 === 4) await this.#patchBoth(token);
       else await this.#edit(token);
@@ -81,29 +106,30 @@ class Client {
   }
 
   async #create(token: string): Promise<void> {
-    const input = { role: "model", kind: "text", content: `${token}\nline\n` };
-    const { block_id } = await this.#call<{ block_id: string }>("block_create", input);
-    this.#blocks.push(block_id);
-    tell({ point: this.#point, token, blocks: [{ block_id, version: 1 }] });
+    const input = { role: "model", kind: "text", content: `${token}\nline\n`, call_id: token };
+    const { block_id } = await this.#write({ tool: "block_create", input, token });
+    this.#blocks.push(block_id!);
   }
 
   async #append(token: string): Promise<void> {
-    const block_id = this.#blocks[0]!;
-    const input = { block_id, text: `${token}\n`, flush: true };
-    const { durable_version } = await this.#call<{ durable_version: number }>(
-      "block_append",
-      input,
-    );
-    tell({ point: this.#point, token, blocks: [{ block_id, version: durable_version }] });
+    const input = { block_id: this.#blocks[0]!, text: `${token}\n`, call_id: token };
+    await this.#write({ tool: "block_append", input, token });
   }
 
   async #edit(token: string): Promise<void> {
     const block_id = this.#blocks[1]!;
-    const { version } = await this.#call<{ version: number }>("block_read", { block_id });
+    const invocation = { actor: this.#actor, context: "main" };
+    const read = await registry.execute(this.#kernel, "block_read", invocation, { block_id });
     const operations = [{ op: "insert", line: 0, content: token }];
-    const input = { block_id, operations, base_version: version };
-    const answer = await this.#call<{ version: number; edit: string }>("block_edit", input);
-    this.#acknowledge(token, answer.edit, [{ block_id, version: answer.version }]);
+    const base_version = (read as { version: number }).version;
+    const input = { block_id, operations, base_version, call_id: token };
+    const { edit } = await this.#write({ tool: "block_edit", input, token });
+    this.#last = { edit: edit!, token };
+  }
+
+  async #undo({ edit, token }: { edit: string; token: string }, call_id: string): Promise<void> {
+    this.#last = undefined;
+    await this.#write({ tool: "block_undo", input: { edit, call_id }, token });
   }
 
   /** One Edit over two blocks. */
@@ -120,28 +146,49 @@ class Client {
         }),
       },
     );
-    this.#acknowledge(token, edit.id, edit.blocks);
+    this.#last = { edit: edit.id, token };
+    tell({ point: this.#point, token, edit: edit.id, blocks: edit.blocks });
   }
 
-  async #undo({ edit, token }: { edit: string; token: string }): Promise<void> {
-    this.#last = undefined;
-    const { blocks, ...answer } = await this.#call<{
-      edit: string;
-      blocks: { block_id: string; version: number }[];
-    }>("block_undo", { edit });
-    const changed = blocks.map(({ block_id, version }) => ({ block_id, version }));
-    tell({ point: this.#point, edit: answer.edit, token, undone: true, blocks: changed });
+  /** Says what it begins, makes the call, and makes it once more: the answer is the same. */
+  async #write(call: Omit<Retried, "actor">): Promise<Answer> {
+    const began = { actor: this.#actor, ...call };
+    tell({ point: this.#point, began });
+    const answer = await make(this.#kernel, this.#point, began);
+    try {
+      const again = await registry.execute(this.#kernel, call.tool, asked(began), call.input);
+      if (JSON.stringify(again) !== JSON.stringify(answer))
+        tell({ point: this.#point, note: `a retry of ${call.tool} was answered otherwise` });
+    } catch (error) {
+      // It was acknowledged; a disk that fails just now may keep that from being said again.
+      if (!(error instanceof KumikoError) || mode === "kill") throw error;
+      tell({ point: this.#point, refused: error.code });
+    }
+    return answer;
   }
+}
 
-  #acknowledge(token: string, edit: string, blocks: NonNullable<Told["blocks"]>): void {
-    this.#last = { edit, token };
-    tell({ point: this.#point, token, edit, blocks });
-  }
+function asked({ actor }: Retried): { actor: string; context: string } {
+  return { actor, context: "main" };
+}
 
-  async #call<Answer>(tool: string, input: unknown): Promise<Answer> {
-    const invocation = { actor: this.#actor, context: "main" };
-    return (await registry.execute(this.#kernel, tool, invocation, input)) as Answer;
-  }
+async function make(kernel: Kernel, point: number, began: Retried): Promise<Answer> {
+  const { tool, input, token } = began;
+  const answer = (await registry.execute(kernel, tool, asked(began), input)) as Answer;
+  const { block_id = input.block_id!, version = answer.durable_version!, edit } = answer;
+  const blocks = answer.blocks?.map((each) => ({
+    block_id: each.block_id,
+    version: each.version,
+  })) ?? [{ block_id, version }];
+  tell({
+    point,
+    call: input.call_id,
+    token,
+    blocks,
+    ...(edit !== undefined && { edit }),
+    ...(tool === "block_undo" && { undone: true }),
+  });
+  return answer;
 }
 
 async function untilKilled(): Promise<void> {
@@ -149,6 +196,7 @@ async function untilKilled(): Promise<void> {
   const kernel = await world.openOrCreate("main");
   await haveContext(kernel);
   tell({ point: 0, ready: performance.now() });
+  for (const began of JSON.parse(third) as Retried[]) await make(kernel, 0, began);
   await Promise.all(
     Array.from({ length: CLIENTS }, async (_, number) => {
       const client = new Client(kernel, 0, number);
@@ -167,13 +215,13 @@ async function haveContext(kernel: Kernel): Promise<void> {
 /** Fails at one point: once, for good, or with a write cut short, as the point goes. */
 async function atPoint(point: number): Promise<void> {
   await using world = open(join(folder, `point-${point}`));
-  control([0, point, Number(errno), point % 3 === 1 ? 1 : 0, point % 3 === 2 ? 1 : 0, 0]);
+  faultsAt(point, Number(third));
   let kernel: Kernel;
   try {
     kernel = await world.openOrCreate("main");
     await haveContext(kernel);
   } catch (error) {
-    control([0, 0, 0, 0, 0, 0]);
+    noFaults();
     tell({ point, note: `not opened: ${String(error)}` });
     return;
   }
@@ -183,19 +231,12 @@ async function atPoint(point: number): Promise<void> {
       for (let round = 0; round < 10; round++) await client.step(round);
     }),
   );
-  control([0, 0, 0, 0, 0, 0]);
+  noFaults();
   // The disk works again: so must the kernel, without being opened anew.
   const after = new Client(kernel, point, CLIENTS);
   for (let round = 0; round < 3; round++) {
     if (!(await after.step(round))) tell({ point, note: "did not resume" });
   }
-}
-
-function control(values: readonly number[]): void {
-  const bytes = Buffer.from(Int32Array.from(values).buffer);
-  const file = openSync(process.env["FAULT_CONTROL"]!, "r+");
-  writeSync(file, bytes, 0, bytes.length, 0);
-  closeSync(file);
 }
 
 if (mode === "kill") await untilKilled();

@@ -9,13 +9,14 @@
  *   store-child.ts faults <folder> <errno> <points, by commas>      with FAULT_CONTROL
  */
 
-import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { mkdirSync, writeSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
 import { KumikoError } from "../../src/base/index.ts";
 import type { Store } from "../../src/kernel/ports.ts";
 import { openSqliteStore } from "../../src/store/index.ts";
 import { batch, commit, encode } from "../store-contract/support.ts";
+import { controlFaults, faultsAt, noFaults } from "./fault-library.ts";
 
 const CLIENTS = 3;
 const REWRITTEN = "main~ann~1";
@@ -109,12 +110,12 @@ async function untilFull(store: Store): Promise<void> {
 async function atPoint(point: number): Promise<void> {
   const folder = join(path, `point-${point}`);
   mkdirSync(folder);
-  control([0, point, Number(errno), point % 3 === 1 ? 1 : 0, point % 3 === 2 ? 1 : 0, 0]);
+  faultsAt(point, Number(errno));
   let store: Store;
   try {
     store = await openSqliteStore(join(folder, "state.db"));
   } catch (error) {
-    control([0, 0, 0, 0, 0, 0]);
+    noFaults();
     say({ point, note: `not opened: ${String(error)}` });
     return;
   }
@@ -135,23 +136,16 @@ async function atPoint(point: number): Promise<void> {
     if (!(error instanceof KumikoError)) throw error;
   }
   // The disk works again: so must the store, without being opened anew by anyone else.
-  control([0, 0, 0, 0, 0, 0]);
+  noFaults();
   if (!(await write(store, point, 1, `${point}-last`))) say({ point, note: "did not resume" });
 }
 
 /** Dies at the moment it is told that a batch was not kept because its fsync had failed. */
 async function untilRefused(store: Store): Promise<void> {
   for (let round = 0; round < 3; round += 1) await write(store, 0, 1, `good-${round}`);
-  control([0, 1, constants.errno.EIO, 0, 0, 1]);
+  controlFaults([0, 1, constants.errno.EIO, 0, 0, 1]);
   await write(store, 0, 1, "refused");
   process.kill(process.pid, "SIGKILL");
-}
-
-function control(values: readonly number[]): void {
-  const bytes = Buffer.from(Int32Array.from(values).buffer);
-  const file = openSync(process.env["FAULT_CONTROL"]!, "r+");
-  writeSync(file, bytes, 0, bytes.length, 0);
-  closeSync(file);
 }
 
 if (mode === "faults") {

@@ -1,21 +1,16 @@
 import { type Clock, KeyedQueue, KumikoError } from "../../base/index.ts";
 import type { FlipPlan, RecordedChange, Splice, Stamp } from "../../blocks/index.ts";
-import { type BlockState, toRow } from "../block-state.ts";
+import { type BlockState, fromRow, toRow } from "../block-state.ts";
 import { type CommitBody, encodeBody } from "../commit-body.ts";
+import { type Authorise, checkAllowed, type Operation } from "../gate.ts";
 import { checkNotAborted, type Invocation } from "../invocation.ts";
 import type { LiveDocument, LiveDocuments } from "../live-documents.ts";
 import type { CallRow, NewBlockRow, NewCommit, StoredCommit } from "../ports.ts";
 import { GroupWriter, type GroupWriterPorts } from "./group-writer.ts";
+import { untilNotOutrun } from "./outrun.ts";
 
-type Operation = "read" | "append" | "change" | "create" | "delete";
-
-interface Decision {
-  readonly decision: "allow" | "ask" | "deny";
-  readonly reason: string;
-}
-
-/** The one gate. Until the rules come with files, everything is allowed. */
-export type Authorise = (actor: string, operation: Operation, target: string) => Promise<Decision>;
+/** How often a refusal is looked at again because others have written meanwhile. */
+const LOOKS = 8;
 
 export interface PlannedChange {
   readonly block: string;
@@ -44,8 +39,9 @@ export interface EditRequest<Answer> {
   readonly blocks: readonly string[];
   /** Goes on with an Edit; a new one otherwise. */
   readonly edit?: string | undefined;
-  /** Translates the request against the documents as they are now. It changes nothing. */
+  /** Translates the request against the documents as they are now. It changes nothing, and may run again. */
   plan(documents: ReadonlyMap<string, LiveDocument>): readonly PlannedChange[];
+  /** Runs once for each plan that was applied: what it gives is told only when that is on disk. */
   answer(applied: Applied): Answer;
   /** Tool and arguments, when the call may be retried; without it the call id only says who asked. */
   readonly fingerprint?: string | undefined;
@@ -71,7 +67,8 @@ export interface DoorPorts extends GroupWriterPorts {
  *
  * - Changes of one block happen one after the other, of different blocks at the same time.
  * - A later change may build on an earlier one before that is on disk, and then shares its fate.
- * - An answer means: on disk.
+ * - An answer means: on disk. So does a refusal: what it speaks of is there, and nothing newer is known.
+ * - Who was outrun by another server is translated again.
  */
 export class CommitDoor {
   readonly #ports: DoorPorts;
@@ -87,15 +84,20 @@ export class CommitDoor {
 
   /** Resolves when it is on disk. */
   async edit<Answer>(request: EditRequest<Answer>): Promise<Answer> {
-    const { answer, durable } = await this.submit(request);
-    await durable;
-    return answer;
+    return untilNotOutrun(async () => {
+      const { answer, durable } = await this.submit(request);
+      await durable;
+      return answer;
+    });
   }
 
-  /** Resolves when it is applied; nobody outside may be told before it is durable. */
+  /**
+   * Resolves when it is applied; nobody outside may be told before it is durable, and that may fail as
+   * `outrun`: then it is to be submitted again.
+   */
   async submit<Answer>(request: EditRequest<Answer>): Promise<Submitted<Answer>> {
     const { invocation, blocks } = request;
-    await this.#authorise(request);
+    await checkAllowed(this.#ports.authorise, invocation.actor, request.operation, blocks);
     const { actor, call } = invocation;
     const retriable = call !== undefined && request.fingerprint !== undefined;
     const callKey = retriable ? [`call:${actor}:${call}`] : [];
@@ -103,11 +105,17 @@ export class CommitDoor {
       const answered = await this.#earlierAnswer<Answer>(request);
       if (answered !== undefined) return answered;
       const created = request.operation === "create";
-      return this.#holding(blocks, created, (documents) => {
+      return this.#deciding(blocks, created, (documents) => {
         checkNotAborted(invocation);
         const applied = this.#apply(request, documents, request.plan(documents));
-        const answer = request.answer(applied.result);
-        return { answer, durable: this.#write(request, applied, answer) };
+        try {
+          const answer = request.answer(applied.result);
+          return { answer, durable: this.#write(request, applied, answer) };
+        } catch (error) {
+          // Nobody will write what was applied.
+          for (const { block } of applied.commits) documents.get(block)!.spoilt = true;
+          throw error;
+        }
       });
     });
   }
@@ -116,7 +124,7 @@ export class CommitDoor {
   async look<Result>(block: string, run: (live: LiveDocument) => Result): Promise<Result> {
     return this.#queue.run([block], async () => {
       await this.#ports.documents.peek(block)?.written;
-      return this.#holding([block], false, (documents) => run(documents.get(block)!));
+      return this.#deciding([block], false, (documents) => run(documents.get(block)!));
     });
   }
 
@@ -127,11 +135,13 @@ export class CommitDoor {
   ): Promise<Answer | undefined> {
     const { actor, call } = invocation;
     if (call === undefined) return undefined;
-    const earlier = await this.#queue.run([`call:${actor}:${call}`], () =>
-      this.#earlierAnswer<Answer>({ invocation, fingerprint }),
-    );
-    await earlier?.durable;
-    return earlier?.answer;
+    return untilNotOutrun(async () => {
+      const earlier = await this.#queue.run([`call:${actor}:${call}`], () =>
+        this.#earlierAnswer<Answer>({ invocation, fingerprint }),
+      );
+      await earlier?.durable;
+      return earlier?.answer;
+    });
   }
 
   /** Lets a task replace what is stored of a block while nobody reads or changes it; it is loaded anew then. */
@@ -156,20 +166,34 @@ export class CommitDoor {
     await this.#writer.idle();
   }
 
-  async #authorise({ invocation, operation, blocks }: EditRequest<unknown>): Promise<void> {
-    for (const block of blocks) {
-      const { decision, reason } = await this.#ports.authorise(invocation.actor, operation, block);
-      if (decision === "allow") continue;
-      throw new KumikoError(
-        "denied",
-        `${invocation.actor} may not ${operation} ${block}: ${reason}`,
-        {
-          actor: invocation.actor,
-          operation,
-          target: block,
-          decision,
-        },
-      );
+  /**
+   * Runs a task on documents. When it refuses, what it saw has to be on disk and the newest there is before
+   * anyone is told; otherwise it looks again.
+   */
+  async #deciding<Result>(
+    blocks: readonly string[],
+    created: boolean,
+    run: (documents: ReadonlyMap<string, LiveDocument>) => Result,
+  ): Promise<Result> {
+    for (let look = 1; ; look++) {
+      const decided = await this.#holding(blocks, created, async (documents) => {
+        const seen = [...documents.values()].map((live) => ({
+          live,
+          version: live.document.version,
+        }));
+        try {
+          return { result: run(documents) };
+        } catch (error) {
+          if (!seen.every(({ live, version }) => live.durable >= version))
+            await Promise.all(seen.map(({ live }) => live.written));
+          await this.#ports.others.hearAll();
+          const kept = seen.every(({ live, version }) => live.durable >= version);
+          const newest = !seen.some(({ live }) => live.outdated);
+          if (kept && (newest || look >= LOOKS)) throw error;
+          return undefined;
+        }
+      });
+      if (decided !== undefined) return decided.result;
     }
   }
 
@@ -216,6 +240,8 @@ export class CommitDoor {
         { call, actor },
       );
     }
+    // Another server may have given it: what it speaks of is to be known here too.
+    if (pending === undefined) await this.#ports.others.hearAll();
     const durable = pending?.durable ?? Promise.resolve();
     return { answer: JSON.parse(earlier.answer) as Answer, durable };
   }
@@ -251,13 +277,14 @@ export class CommitDoor {
         touched.push({ live, state: live.state });
         const splices = applyToDocument(live, change, stamp);
         const version = live.document.version;
-        const state = change.state ?? live.state;
+        const row = change.state === undefined ? undefined : toRow(change.state);
+        // Made anew: what the plan holds on to is not what everyone will see.
+        const state = row === undefined ? live.state : fromRow(row);
         if (state === undefined)
           throw new Error(`${change.block} has neither a state nor a creation`);
         live.state = state;
         changes.push({ block: change.block, version, splices, state });
         if (version === before) continue;
-        const row = change.state === undefined ? undefined : toRow(change.state);
         const { change: made, peer, marked } = live.document.recorded(version);
         const body: CommitBody = { change: made, peer, marked, row };
         if (row !== undefined) rows.push(row);
@@ -294,8 +321,11 @@ export class CommitDoor {
             answer: JSON.stringify(answer),
             time: result.time,
           };
-    if (commits.length === 0 && callRow === undefined) return Promise.resolve();
+    const held = [...documents.values()];
+    const changesNothing = commits.length === 0 && callRow === undefined;
+    if (changesNothing && held.every(isDurable)) return Promise.resolve();
     const written = this.#writer.write({
+      blocks: [...documents.keys()],
       commits,
       rows,
       call: callRow,
@@ -312,13 +342,16 @@ export class CommitDoor {
         }
       },
     });
+    const changed = commits.map(({ block }) => documents.get(block)!);
+    for (const live of changed) live.undecided++;
     const settled = written.finally(() => {
+      for (const live of changed) live.undecided--;
       if (callRow !== undefined) this.#answering.delete(`${actor}:${call!}`);
     });
     const quiet = settled.catch(() => undefined);
     if (callRow !== undefined)
       this.#answering.set(`${actor}:${call!}`, { row: callRow, durable: settled });
-    for (const { block } of commits) documents.get(block)!.written = quiet;
+    for (const live of changed) live.written = quiet;
     return settled;
   }
 }
@@ -329,6 +362,10 @@ interface AppliedEdit {
   readonly bodies: readonly CommitBody[];
   readonly rows: readonly NewBlockRow[];
   readonly documents: ReadonlyMap<string, LiveDocument>;
+}
+
+function isDurable({ document, durable }: LiveDocument): boolean {
+  return document.version === durable;
 }
 
 function undoOf(change: RecordedChange): NewCommit["undo"] {

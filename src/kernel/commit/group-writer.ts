@@ -1,9 +1,13 @@
 import { KumikoError } from "../../base/index.ts";
 import { isDamage, type Quarantine } from "../quarantine.ts";
-import type { Batch, CallRow, NewBlockRow, NewCommit, Store } from "../ports.ts";
+import type { Batch, BatchOutcome, CallRow, NewBlockRow, NewCommit, Store } from "../ports.ts";
+import type { OtherServers } from "./other-servers.ts";
+import { outrun, type Refused } from "./outrun.ts";
 
 /** Everything one Edit changed, applied in memory and waiting for the disk. */
 export interface Pending {
+  /** Every block it looked at, changed or not: it shares the fate of what is applied to them. */
+  readonly blocks: readonly string[];
   readonly commits: readonly NewCommit[];
   readonly rows: readonly NewBlockRow[];
   readonly call: CallRow | undefined;
@@ -14,17 +18,21 @@ export interface Pending {
 export interface GroupWriterPorts {
   readonly store: Store;
   readonly quarantine: Quarantine;
+  readonly others: OtherServers;
   /** Every write is made only while this lease is held. */
   fence(): NonNullable<Batch["fence"]>;
   /** A write failed: memory must forget what is not on disk. */
   unwritten(): void;
+  /** Another server was faster: memory must forget these blocks. Nothing was written. */
+  outrun(blocks: ReadonlySet<string>): void;
 }
 
 /**
  * Writes what is waiting, all of it at once, whenever the store is idle: under load many Edits share one
  * fsync, and without load nobody waits for company.
  *
- * When a write fails, everything in it fails, and everything that was applied on top of it.
+ * When a write fails, everything in it fails, and everything that was applied on top of it. When another
+ * server was faster, only what was built on what it changed.
  */
 export class GroupWriter {
   readonly #ports: GroupWriterPorts;
@@ -64,6 +72,7 @@ export class GroupWriter {
       try {
         await this.#writeGroup(group);
       } catch (error) {
+        if (error instanceof Outrun && this.#loseTo(error.refused, group)) continue;
         if (isDamage(error)) {
           await this.#writeApart(group);
           continue;
@@ -71,17 +80,21 @@ export class GroupWriter {
         const lost = [...group, ...this.#waiting];
         this.#waiting = [];
         this.#ports.unwritten();
-        for (const { reject } of lost) reject(error);
+        for (const { reject } of lost)
+          reject(error instanceof Outrun ? unwritable(error.message, error) : error);
       }
     }
     this.#running = undefined;
   }
 
   async #writeGroup(group: readonly Waiting[]): Promise<void> {
-    const positions = await this.#commit({
-      ...batchOf(group.map(({ pending }) => pending)),
-      fence: this.#ports.fence(),
-    });
+    const batch = batchOf(group.map(({ pending }) => pending));
+    // Who changed nothing only waited for those before it.
+    const positions = isEmpty(batch)
+      ? []
+      : await this.#commit({ ...batch, fence: this.#ports.fence() });
+    const [first] = positions;
+    if (first !== undefined) await this.#ports.others.hear(first - 1);
     let from = 0;
     for (const { pending, resolve } of group) {
       const to = from + pending.commits.length;
@@ -92,13 +105,33 @@ export class GroupWriter {
   }
 
   /**
+   * What was built on what another server changed fails, and the rest is written again at once. False when
+   * nobody in the group can have been meant: then trying again would change nothing.
+   */
+  #loseTo(refused: Refused, group: readonly Waiting[]): boolean {
+    const all = [...group, ...this.#waiting];
+    const blocks = new Set<string>();
+    const lost = new Set<Waiting>();
+    for (const each of all) {
+      if (!isRefused(each.pending, refused) && !rests(each.pending, blocks)) continue;
+      lost.add(each);
+      for (const { block } of each.pending.commits) blocks.add(block);
+    }
+    if (lost.size === 0) return false;
+    this.#waiting = all.filter((each) => !lost.has(each));
+    this.#ports.outrun(blocks);
+    for (const { reject } of lost) reject(outrun(refused));
+    return true;
+  }
+
+  /**
    * One block of the group is damaged at rest: its Edits fail, and those that were built on them; nobody
    * else's do.
    */
   async #writeApart(group: readonly Waiting[]): Promise<void> {
     const lost = new Map<string, unknown>();
     const built = ({ pending }: Waiting): unknown =>
-      lost.get(pending.commits.find(({ block }) => lost.has(block))?.block ?? "");
+      lost.get(pending.blocks.find((block) => lost.has(block)) ?? "");
     const lose = ({ pending, reject }: Waiting, error: unknown): void => {
       for (const { block } of pending.commits) lost.set(block, error);
       this.#ports.unwritten();
@@ -110,7 +143,8 @@ export class GroupWriter {
         if (reason !== undefined) throw reason;
         await this.#writeGroup([each]);
       } catch (error) {
-        lose(each, isDamage(error) ? this.#damaged(each.pending, error) : error);
+        if (error instanceof Outrun) lose(each, outrun(error.refused));
+        else lose(each, isDamage(error) ? this.#damaged(each.pending, error) : error);
       }
     }
     const waiting = this.#waiting;
@@ -129,17 +163,30 @@ export class GroupWriter {
   }
 
   async #commit(batch: Batch): Promise<readonly number[]> {
-    let why: string;
+    const outcome = await this.#attempt(batch);
+    if (outcome.kind === "committed") return outcome.positions;
+    if (outcome.kind === "fenced") throw fenced();
+    await this.#ports.others.hearAll();
+    throw new Outrun(outcome);
+  }
+
+  async #attempt(batch: Batch): Promise<BatchOutcome> {
     try {
-      const outcome = await this.#ports.store.commit(batch);
-      if (outcome.kind === "committed") return outcome.positions;
-      if (outcome.kind === "fenced") throw fenced();
-      why = `the store answered "${outcome.kind}"`;
+      return await this.#ports.store.commit(batch);
     } catch (cause) {
       if (cause instanceof KumikoError && cause.code !== "journal_unwritable") throw cause;
       throw unwritable(cause instanceof Error ? cause.message : String(cause), cause);
     }
-    throw unwritable(why, undefined);
+  }
+}
+
+/** The store refused a group because of another server. */
+class Outrun extends Error {
+  readonly refused: Refused;
+
+  constructor(refused: Refused) {
+    super(`the store answered "${refused.kind}"`);
+    this.refused = refused;
   }
 }
 
@@ -147,6 +194,34 @@ interface Waiting {
   readonly pending: Pending;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
+}
+
+/** Whether an Edit is one of those because of which the store refused all of them. */
+function isRefused({ commits, rows, call }: Pending, refused: Refused): boolean {
+  if (refused.kind === "answered") {
+    return call?.actor === refused.call.actor && call.call === refused.call.call;
+  }
+  if (refused.kind === "occupied") {
+    const { context, parent, order } = refused.row;
+    return rows.some(
+      (row) => row.context === context && row.parent === parent && row.order === order,
+    );
+  }
+  return refused.missing.some(({ block, version }) =>
+    commits.some((commit) => commit.block === block && commit.expectedVersion < version),
+  );
+}
+
+/** Whether an Edit is built on blocks whose changes are lost: it saw them, or put something below them. */
+function rests({ blocks, rows }: Pending, lost: ReadonlySet<string>): boolean {
+  return (
+    blocks.some((block) => lost.has(block)) ||
+    rows.some(({ parent }) => parent !== null && lost.has(parent))
+  );
+}
+
+function isEmpty({ commits, calls }: Batch): boolean {
+  return commits.length === 0 && calls.length === 0;
 }
 
 function fenced(): KumikoError {

@@ -1,4 +1,4 @@
-import { damaged, type KumikoError, parseBlockId } from "../../base/index.ts";
+import { damaged, KumikoError, parseBlockId } from "../../base/index.ts";
 import type { FeedEvent } from "../../protocol/index.ts";
 import { fromRow } from "../block-state.ts";
 import { type CommitBody, decodeBody } from "../commit-body.ts";
@@ -27,20 +27,45 @@ const LIMITS: TopicLimits = {
   behind: 1_000_000,
 };
 
-/** What an event without text takes, in UTF-16 units. */
+/** What one page of what is read back may carry, in UTF-16 units; the first event always fits. */
+const PAGE_UNITS = 1_000_000;
+/** What an event without text takes. */
 const BARE = 200;
 
+/** Frozen: all subscribers are given the same one. */
 export function toEvent(commit: StoredCommit, body: CommitBody): FeedEvent {
   const { position, block, version, edit, actor, time, call, message } = commit;
   const state = body.row === undefined ? undefined : fromRow(body.row);
-  const change = withoutBytes(body.change);
-  return { position, block, version, edit, actor, time, call, message, change, state };
+  const change = frozenChange(body.change);
+  return Object.freeze({
+    position,
+    block,
+    version,
+    edit,
+    actor,
+    time,
+    call,
+    message,
+    change,
+    state,
+  });
 }
 
-/** Loro's own bytes are for replicas. */
-function withoutBytes(change: CommitBody["change"]): FeedEvent["change"] {
-  return change.kind === "import" ? { kind: "import", splices: change.splices } : change;
+/** Without Loro's own bytes: those are for replicas. */
+function frozenChange(change: CommitBody["change"]): FeedEvent["change"] {
+  if ("splices" in change) {
+    for (const splice of change.splices) Object.freeze(splice);
+    Object.freeze(change.splices);
+  }
+  if (change.kind === "import") return Object.freeze({ kind: "import", splices: change.splices });
+  return Object.freeze(change);
 }
+
+/** What everyone may do with the feed: read it. Only the kernel can add to it. */
+export type FeedReader = Pick<
+  Feed,
+  "head" | "subscribers" | "held" | "subscribe" | "checkPosition" | "ofBlock" | "since" | "page"
+>;
 
 /**
  * Every commit of the kernel in the order of positions, after fsync, from any position on. What is not in
@@ -57,10 +82,13 @@ export class Feed {
       head,
       limits: LIMITS,
       numberOf: ({ position }) => position,
-      weigh,
+      weigh: eventUnits,
       older: (after, limit) => this.since(after, limit),
     });
   }
+
+  /** The reading end. */
+  readonly reader: FeedReader = readerOf(this);
 
   get head(): number {
     return this.#topic.head;
@@ -82,22 +110,34 @@ export class Feed {
     return this.#topic.subscribe({ ...options, where: chosenBy(options) });
   }
 
-  /** One block's events behind a version, from the journal. */
-  async ofBlock(block: string, afterVersion: number): Promise<FeedEvent[]> {
-    return (await this.#store.commitsOf(block, afterVersion)).map(decoded);
+  /** Refuses a position that there is not. */
+  checkPosition(position: number): void {
+    const { head } = this;
+    if (Number.isInteger(position) && position >= 0 && position <= head) return;
+    throw new KumikoError(
+      "out_of_range",
+      `There is no position ${position}: this kernel has positions 0 to ${head}.`,
+      { position, minimum: 0, maximum: head },
+    );
+  }
+
+  /** One block's events behind a version, up to and with another, from the journal. */
+  async ofBlock(block: string, afterVersion: number, upToVersion?: number): Promise<FeedEvent[]> {
+    return (await this.#store.commitsOf(block, afterVersion, upToVersion)).map(decoded);
   }
 
   /**
-   * Events behind a position, from the journal, `limit` at most. One that is damaged is thrown when it comes
-   * first; before that, what stands before it is given.
+   * Events behind a position, from the journal, `limit` at most, and no more than a page of text carries. One
+   * that is damaged is thrown when it comes first; before that, what stands before it is given.
    */
   async since(position: number, limit: number): Promise<FeedEvent[]> {
     try {
-      return (await this.#store.changesSince(position, limit)).map(decoded);
+      return (await this.#store.changesSince(position, limit, PAGE_UNITS)).map(decoded);
     } catch (error) {
       const broken = isDamage(error) ? error.facts["position"] : undefined;
       if (typeof broken !== "number" || broken <= position + 1) throw error;
-      return (await this.#store.changesSince(position, broken - 1 - position)).map(decoded);
+      const before = broken - 1 - position;
+      return (await this.#store.changesSince(position, before, PAGE_UNITS)).map(decoded);
     }
   }
 
@@ -106,19 +146,30 @@ export class Feed {
     const end = Math.min(position + limit, this.head);
     const events: FeedEvent[] = [];
     const damage: KumikoError[] = [];
-    for (let at = position; at < end;) {
+    let at = position;
+    let units = 0;
+    while (at < end) {
       try {
         const more = await this.since(at, end - at);
         if (more.length === 0) throw damaged(`the journal behind position ${at} is missing`);
-        events.push(...more);
-        at = more.at(-1)!.position;
+        for (const event of more) {
+          units += eventUnits(event);
+          if (events.length > 0 && units > PAGE_UNITS) return { events, damage, position: at };
+          events.push(event);
+          at = event.position;
+        }
       } catch (error) {
         if (!isDamage(error) || error.facts["position"] !== at + 1) throw error;
         damage.push(error);
         at++;
       }
     }
-    return { events, damage, position: Math.max(position, end) };
+    return { events, damage, position: at };
+  }
+
+  /** The journal has commits up to a position that could not be published: everyone reads them there. */
+  jump(position: number): void {
+    this.#topic.jump(position);
   }
 
   /** What was purged from the journal may not live on in memory. */
@@ -131,11 +182,32 @@ export class Feed {
   }
 }
 
+function readerOf(feed: Feed): FeedReader {
+  return Object.freeze({
+    get head() {
+      return feed.head;
+    },
+    get subscribers() {
+      return feed.subscribers;
+    },
+    get held() {
+      return feed.held;
+    },
+    subscribe: (options?: FeedOptions) => feed.subscribe(options),
+    checkPosition: (position: number) => feed.checkPosition(position),
+    ofBlock: (block: string, afterVersion: number, upToVersion?: number) =>
+      feed.ofBlock(block, afterVersion, upToVersion),
+    since: (position: number, limit: number) => feed.since(position, limit),
+    page: (position: number, limit: number) => feed.page(position, limit),
+  });
+}
+
 function decoded(commit: StoredCommit): FeedEvent {
   return toEvent(commit, decodeBody(commit.body));
 }
 
-function weigh({ change }: FeedEvent): number {
+/** What an event takes in memory and in an answer, in UTF-16 units. */
+export function eventUnits({ change }: FeedEvent): number {
   if (!("splices" in change)) return BARE;
   let units = BARE;
   for (const { insert } of change.splices) units += insert.length;

@@ -1,7 +1,7 @@
-import type { Clock } from "../../base/index.ts";
+import { type Clock, deepFreeze } from "../../base/index.ts";
 import type { FeedEvent, LiveEvent, LiveTopic, Notice } from "../../protocol/index.ts";
 import type { Store } from "../ports.ts";
-import { Feed, type FeedOptions } from "./feed.ts";
+import { Feed, type FeedOptions, type FeedReader } from "./feed.ts";
 import { type SubscribeOptions, Topic, type TopicLimits } from "./topic.ts";
 
 const LIMITS: TopicLimits = {
@@ -15,12 +15,20 @@ const LIMITS: TopicLimits = {
 /** A live event cannot be asked for again: who was not there reads what there is instead. */
 type LiveOptions<Name extends LiveTopic> = Omit<SubscribeOptions<LiveEvent<Name>>, "from">;
 
+/** What everyone may do with what happens: listen. Only the kernel can tell. */
+export interface FlowReader {
+  readonly feed: FeedReader;
+  readonly subscribe: FlowBus["subscribe"];
+}
+
 /**
  * Everything that happens in a kernel, by topic. `block` is the feed: durable, resumable. The others are
  * live: numbered per topic, kept in memory for who is a little behind, and nowhere else.
  */
 export class FlowBus {
   readonly feed: Feed;
+  /** The reading end. */
+  readonly reader: FlowReader;
   readonly #clock: Clock;
   readonly #live = new Map<LiveTopic, Topic<LiveEvent<LiveTopic>>>();
   #closed = false;
@@ -28,11 +36,13 @@ export class FlowBus {
   constructor(store: Store, head: number, clock: Clock) {
     this.feed = new Feed(store, head);
     this.#clock = clock;
+    this.reader = Object.freeze({ feed: this.feed.reader, subscribe: this.subscribe.bind(this) });
   }
 
   publish<Name extends LiveTopic>(name: Name, notice: Notice<Name>): void {
     const topic = this.#topic(name);
-    topic.publish({ topic: name, sequence: topic.head + 1, time: this.#clock.now(), notice });
+    const sequence = topic.head + 1;
+    topic.publish(deepFreeze({ topic: name, sequence, time: this.#clock.now(), notice }));
   }
 
   subscribe(name: "block", options?: FeedOptions): AsyncGenerator<FeedEvent[], void, void>;

@@ -61,6 +61,13 @@ export class Ring<Event> {
     while (this.size > 0) this.#drop();
   }
 
+  /** Empty, and goes on with another number. */
+  restart(next: number): void {
+    this.clear();
+    this.#oldest = next;
+    this.#next = next;
+  }
+
   #drop(): void {
     const slot = this.#oldest & (this.#limits.events - 1);
     this.#events[slot] = undefined;

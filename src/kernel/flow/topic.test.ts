@@ -173,6 +173,39 @@ describe("a topic", () => {
     await batches.return();
   });
 
+  test("a number that does not follow the last one is not published", () => {
+    const made = world(new Random(1), true, 3);
+    for (const number of [3, 5]) {
+      expect(() => made.topic.publish({ number, weight: 1 })).toThrow(`was published behind 3`);
+    }
+    expect(made.topic.head).toBe(3);
+  });
+
+  test("what is kept already and not published yet is not given yet", async () => {
+    const made = world(new Random(1), true, 3);
+    made.journal.push({ number: 4, weight: 1 });
+    const batches = made.topic.subscribe({ from: 1 });
+    expect((await batches.next()).value?.map(({ number }) => number)).toEqual([2, 3]);
+    const next = batches.next();
+    await ticks(20);
+    made.topic.publish({ number: 4, weight: 1 });
+    expect((await next).value?.map(({ number }) => number)).toEqual([4]);
+    await batches.return();
+  });
+
+  test("what was never published is read from where it is kept", async () => {
+    const made = world(new Random(1), true, 3);
+    const batches = made.topic.subscribe();
+    const waiting = batches.next();
+    for (const number of [4, 5]) made.journal.push({ number, weight: 1 });
+    made.topic.jump(5);
+    made.publish(1);
+    const got = [...((await waiting).value ?? [])];
+    while (got.length < 3) got.push(...((await batches.next()).value ?? []));
+    expect(got.map(({ number }) => number)).toEqual([4, 5, 6]);
+    await batches.return();
+  });
+
   test("what the journal lost is told, not skipped", async () => {
     const made = world(new Random(1), true, 5);
     made.journal.splice(2, 1);

@@ -64,13 +64,15 @@ export class Topic<Event> {
     return { events: this.#ring.size, weight: this.#ring.weight };
   }
 
+  /** Numbers follow one another: a gap would be read as damage by everyone behind it. */
   publish(event: Event): void {
-    this.#head = this.#options.numberOf(event);
+    const number = this.#options.numberOf(event);
+    if (number !== this.#head + 1) {
+      throw new Error(`${this.#options.name} ${number} was published behind ${this.#head}`);
+    }
+    this.#head = number;
     this.#ring.push(event, this.#options.weigh(event));
-    if (this.#waking || this.#waiting.size === 0) return;
-    // Once for all that is published in this turn.
-    this.#waking = true;
-    queueMicrotask(() => this.#wake());
+    this.#wakeSoon();
   }
 
   /** Batches of events, for as long as the caller goes on asking. What came before `close` is still given. */
@@ -89,6 +91,13 @@ export class Topic<Event> {
   /** Lets go of what is in memory: whoever still needs it reads it from where it is kept. */
   forget(): void {
     this.#ring.clear();
+  }
+
+  /** There are events up to a number that are only where they are kept: everyone reads them there. */
+  jump(number: number): void {
+    this.#head = number;
+    this.#ring.restart(number + 1);
+    this.#wakeSoon();
   }
 
   /** Ends every subscription. */
@@ -136,7 +145,8 @@ export class Topic<Event> {
     const waiting = this.#head - Math.max(seen, begun);
     if (this.#ring.has(seen + 1)) return this.#ring.from(seen + 1, limits.batch);
     if (older === undefined || waiting > limits.behind) throw this.#resync(seen);
-    const events = await older(seen, limits.page);
+    // What is kept may be ahead of what is published; nobody is given it before.
+    const events = await older(seen, Math.min(limits.page, this.#head - seen));
     const first = events[0];
     if (first === undefined || numberOf(first) !== seen + 1) {
       throw damaged(`the ${name} behind ${seen} is missing`);
@@ -150,6 +160,13 @@ export class Topic<Event> {
       `The subscriber is ${this.#head - seen} events behind; read again what it needs and subscribe from ${this.#options.name} ${this.#head}.`,
       { topic: this.#options.name, seen, head: this.#head },
     );
+  }
+
+  #wakeSoon(): void {
+    if (this.#waking || this.#waiting.size === 0) return;
+    // Once for all that is published in this turn.
+    this.#waking = true;
+    queueMicrotask(() => this.#wake());
   }
 
   #wake(): void {

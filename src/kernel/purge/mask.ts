@@ -104,24 +104,42 @@ export function maskCommits(
   });
 }
 
-export function maskText(text: string, secret: string, filler: string): string {
-  const filled = Array.from({ length: secret.length }, (_, index) =>
-    maskUnit(secret[index]!, filler),
-  ).join("");
-  return text.replaceAll(secret, () => filled);
-}
+/** Replaces one text wherever it stands, or everything, by a filler of the same length; newlines stay. */
+export class Mask {
+  readonly filler: string;
+  readonly #secret: string | undefined;
 
-/** In all texts of a value that is JSON, names included. */
-export function maskJson(value: unknown, secret: string, filler: string): unknown {
-  if (typeof value === "string") return maskText(value, secret, filler);
-  if (Array.isArray(value)) return value.map((each) => maskJson(each, secret, filler));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [
-      maskText(name, secret, filler),
-      maskJson(each, secret, filler),
-    ]),
-  );
+  constructor(secret: string | undefined, filler: string) {
+    this.#secret = secret;
+    this.filler = filler;
+  }
+
+  text(text: string): string {
+    const secret = this.#secret;
+    if (secret === undefined) return this.#filled(text);
+    return text.replaceAll(secret, () => this.#filled(secret));
+  }
+
+  /** In all texts of a value that is JSON, names included. */
+  json(value: unknown): unknown {
+    if (typeof value === "string") return this.text(value);
+    if (Array.isArray(value)) return value.map((each) => this.json(each));
+    if (typeof value !== "object" || value === null) return value;
+    const masked = new Map<string, unknown>();
+    for (const [name, each] of Object.entries(value)) {
+      let free = this.text(name);
+      // Two names may look alike now, and neither may take the other's value away.
+      while (masked.has(free)) free += this.filler;
+      masked.set(free, this.json(each));
+    }
+    return Object.fromEntries(masked);
+  }
+
+  #filled(text: string): string {
+    return Array.from({ length: text.length }, (_, at) => maskUnit(text[at]!, this.filler)).join(
+      "",
+    );
+  }
 }
 
 function maskUnit(unit: string, filler: string): string {

@@ -1,13 +1,13 @@
 import { checkWellFormed, type Clock, KumikoError } from "../../base/index.ts";
 import { BlockDocument, type RecordedCommit } from "../../blocks/index.ts";
 import { type CommitBody, decodeBody, encodeBody } from "../commit-body.ts";
-import type { Authorise } from "../commit/door.ts";
+import { type Authorise, checkAllowed } from "../gate.ts";
 import type { Invocation } from "../invocation.ts";
 import type { Listing } from "../listing.ts";
 import { toRecorded } from "../live-documents.ts";
 import type { NewBlockRow, Rewrite, Store, StoredCommit } from "../ports.ts";
 import { decoding, type Quarantine } from "../quarantine.ts";
-import { everything, fillerFor, maskCommits, maskJson, maskText, occurrences } from "./mask.ts";
+import { everything, fillerFor, maskCommits, Mask, occurrences } from "./mask.ts";
 import { unitHistory } from "./unit-history.ts";
 
 const SPACE = "gaps";
@@ -49,6 +49,8 @@ export interface PurgePorts {
   readonly listing: Listing;
   readonly quarantine: Quarantine;
   readonly authorise: Authorise;
+  /** The kernel's own name: what is asked for when a text is purged wherever it stands. */
+  readonly kernel: string;
   newPeer(): string;
   /** Runs a task while nobody reads, changes or puts in order what is stored of a block. */
   alone<Result>(block: string, task: () => Promise<Result>): Promise<Result>;
@@ -56,9 +58,8 @@ export interface PurgePorts {
   announce(invocation: Invocation, block: string): Promise<void>;
 }
 
-/** What is to be written, and of which version it was made. */
+/** What is to be written. */
 interface Plan {
-  readonly version: number;
   readonly units: number;
   readonly commits: Rewrite["commits"];
   readonly row: NewBlockRow | undefined;
@@ -75,30 +76,43 @@ export class Purge {
     this.#ports = ports;
   }
 
-  async purge(invocation: Invocation, request: PurgeRequest): Promise<Purged> {
+  async purge(given: Invocation, request: PurgeRequest): Promise<Purged> {
     if ("text" in request) checkSecret(request.text);
-    // First the answers: rewriting a block clears away what forgetting leaves in the files.
-    const calls = await this.#forgetCalls(request);
+    const invocation = withoutSecret(given, request);
+    const { authorise, kernel, store } = this.#ports;
+    const { actor } = invocation;
+    if ("text" in request) await checkAllowed(authorise, actor, "purge", [kernel]);
+    else await checkAllowed(authorise, actor, "delete", [request.block]);
+    const { places, unreadable } = await this.#places(request);
+    const blocks = places.map(({ block }) => block);
+    // All or nothing is allowed: a denial halfway would leave half of it purged.
+    await checkAllowed(authorise, actor, "delete", blocks);
     const gaps: Gap[] = [];
-    const unreadable: string[] = [];
-    for await (const block of this.#blocks(request)) {
-      try {
+    try {
+      // First the answers: rewriting a block clears away what forgetting leaves in the files.
+      const calls = await this.#forgetCalls(request);
+      for (const block of blocks) {
         const gap = await this.#purgeBlock(invocation, block, request);
         if (gap !== undefined) gaps.push(gap);
-      } catch (error) {
-        const damaged = error instanceof KumikoError && error.code === "quarantined";
-        if (!damaged || "block" in request) throw error;
-        unreadable.push(block);
       }
+      const later = await this.#forgetCalls(request);
+      if (later > 0 || (calls > 0 && gaps.length === 0)) await store.vacuum();
+      return { gaps, calls: calls + later, unreadable };
+    } catch (error) {
+      throw interrupted(error, gaps, blocks);
     }
-    const later = await this.#forgetCalls(request);
-    if (later > 0 || (calls > 0 && gaps.length === 0)) await this.#ports.store.vacuum();
-    return { gaps, calls: calls + later, unreadable };
   }
 
   /** Where something would be removed, and how much. Changes nothing. */
-  async preview(request: PurgeRequest): Promise<PurgePreview> {
+  async preview({ actor }: Invocation, request: PurgeRequest): Promise<PurgePreview> {
     if ("text" in request) checkSecret(request.text);
+    const { authorise, kernel } = this.#ports;
+    const target = "block" in request ? request.block : kernel;
+    await checkAllowed(authorise, actor, "preview_purge", [target]);
+    return this.#places(request);
+  }
+
+  async #places(request: PurgeRequest): Promise<PurgePreview> {
     const places: PurgePlace[] = [];
     const unreadable: string[] = [];
     for await (const block of this.#blocks(request)) {
@@ -136,12 +150,8 @@ export class Purge {
     request: PurgeRequest,
   ): Promise<Gap | undefined> {
     const { store, clock } = this.#ports;
-    // Most blocks have nothing to purge: only one that has is kept from everybody.
-    const found = await this.#plan(block, request);
-    if (found === undefined) return undefined;
-    await this.#authorise(invocation, block);
     const gap = await this.#ports.alone(block, async () => {
-      const plan = await this.#plan(block, request, found);
+      const plan = await this.#plan(block, request);
       if (plan === undefined) return undefined;
       const { actor: by, message: why = null } = invocation;
       const { units, commits, row } = plan;
@@ -155,37 +165,27 @@ export class Purge {
       });
       return made;
     });
-    if (gap !== undefined) await this.#ports.announce(invocation, block);
+    // Why is said by the gap: a block that says nothing more holds no message either.
+    if (gap !== undefined) await this.#ports.announce({ ...invocation, message: undefined }, block);
     return gap;
   }
 
   /** Undefined when the block holds nothing of what must go. */
-  async #plan(block: string, request: PurgeRequest, known?: Plan): Promise<Plan | undefined> {
+  async #plan(block: string, request: PurgeRequest): Promise<Plan | undefined> {
     const { store, quarantine } = this.#ports;
     return quarantine.reading(block, async () => {
       const stored = await store.commitsOf(block, 0);
       if (stored.length === 0) return undefined;
-      if (known?.version === stored.length) return known;
       const row = await store.row(block);
       return decoding("a commit", () => planOf(stored, row, request, this.#ports.newPeer()));
-    });
-  }
-
-  async #authorise({ actor }: Invocation, block: string): Promise<void> {
-    const { decision, reason } = await this.#ports.authorise(actor, "delete", block);
-    if (decision === "allow") return;
-    throw new KumikoError("denied", `${actor} may not delete from ${block}: ${reason}`, {
-      actor,
-      operation: "delete",
-      target: block,
-      decision,
     });
   }
 
   /** Answers quote texts as JSON and in diffs, which take lines apart. */
   async #forgetCalls(request: PurgeRequest): Promise<number> {
     const { store } = this.#ports;
-    if ("block" in request) return store.forgetCalls({ containing: request.block });
+    // With its quotes: main~ann~1 is also how main~ann~11 begins.
+    if ("block" in request) return store.forgetCalls({ containing: JSON.stringify(request.block) });
     const lines = request.text.split("\n").filter((line) => line.length >= SHORTEST);
     let forgotten = 0;
     for (const text of new Set([request.text, ...lines])) {
@@ -206,40 +206,65 @@ function planOf(
   request: PurgeRequest,
   peer: string,
 ): Plan | undefined {
-  const secret = "text" in request ? request.text : "";
-  const filler = fillerFor(secret);
+  const mask = maskOf(request);
   const bodies = stored.map(({ body }) => decodeBody(body));
   const recorded = stored.map(toRecorded);
   const history = unitHistory(recorded);
-  const marks = secret === "" ? everything(history) : occurrences(history, secret);
+  const marks = "text" in request ? occurrences(history, request.text) : everything(history);
+  const { filler } = mask;
   const masked =
     marks.size === 0 ? recorded : maskCommits(recorded, history, marks, { filler, peer });
   checkLoads(masked);
-  const clean = (text: string): string => (secret === "" ? text : maskText(text, secret, filler));
   const cleanRow = (old: NewBlockRow): NewBlockRow => ({
     ...old,
-    attributes:
-      secret === ""
-        ? old.attributes
-        : JSON.stringify(maskJson(JSON.parse(old.attributes), secret, filler)),
+    attributes: cleanAttributes(old.attributes, mask, "block" in request),
   });
   const commits = stored.flatMap(({ version, body, message }, index) => {
     const { change, peer: writer, marked } = masked[index]!;
     const old = bodies[index]!.row;
     const made: CommitBody = { change, peer: writer, marked, row: old && cleanRow(old) };
-    const rewritten = { version, body: encodeBody(made), message: message && clean(message) };
+    const rewritten = { version, body: encodeBody(made), message: message && mask.text(message) };
     const same = rewritten.message === message && sameBytes(rewritten.body, body);
     return same ? [] : [rewritten];
   });
   const newRow = row && cleanRow(row);
   const rowChanged = newRow !== undefined && newRow.attributes !== row?.attributes;
   if (commits.length === 0 && !rowChanged) return undefined;
-  return {
-    version: stored.length,
-    units: marks.size,
-    commits,
-    row: rowChanged ? onlyNew(newRow) : undefined,
-  };
+  return { units: marks.size, commits, row: rowChanged ? onlyNew(newRow) : undefined };
+}
+
+function maskOf(request: PurgeRequest): Mask {
+  return "text" in request
+    ? new Mask(request.text, fillerFor(request.text))
+    : new Mask(undefined, fillerFor(""));
+}
+
+/** Of a whole block only what it says goes: whether it is pinned and whose it is are not its words. */
+function cleanAttributes(attributes: string, mask: Mask, whole: boolean): string {
+  const before: unknown = JSON.parse(attributes);
+  if (!whole) return JSON.stringify(mask.json(before));
+  if (typeof before !== "object" || before === null || !("metadata" in before)) return attributes;
+  return JSON.stringify({ ...before, metadata: mask.json(before.metadata) });
+}
+
+/** Why something is removed must not bring it back. */
+function withoutSecret(invocation: Invocation, request: PurgeRequest): Invocation {
+  const { message } = invocation;
+  if (message === undefined || "block" in request) return invocation;
+  return { ...invocation, message: maskOf(request).text(message) };
+}
+
+/** What failed halfway says what is gone already, and what was to go. */
+function interrupted(error: unknown, gaps: readonly Gap[], blocks: readonly string[]): unknown {
+  if (!(error instanceof KumikoError)) return error;
+  const purged = gaps.map(({ block }) => block);
+  const left = blocks.filter((block) => !purged.includes(block));
+  return new KumikoError(
+    error.code,
+    `${error.message} Purged before that: ${purged.join(", ") || "nothing"}; not purged: ${left.join(", ") || "nothing"}.`,
+    { ...error.facts, purged, not_purged: left },
+    { cause: error },
+  );
 }
 
 /** Nothing is written that could not be read again. */

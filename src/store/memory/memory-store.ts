@@ -15,7 +15,7 @@ import type {
   Store,
   StoredCommit,
 } from "../../kernel/ports.ts";
-import { checkTexts, closedStore } from "../contract.ts";
+import { checkTexts, closedStore, compareNames, fittingCommits } from "../contract.ts";
 import type { Fault, FaultHook, WriteStep } from "./faults.ts";
 import { MemoryDisk, namesIn, pair } from "./memory-disk.ts";
 import { MemorySearch } from "./memory-search.ts";
@@ -53,7 +53,7 @@ export class MemoryStore implements Store {
 
   async changesSince(position: number, limit: number, bytes?: number): Promise<StoredCommit[]> {
     const page = this.#readable().journal.slice(position, position + limit);
-    return bytes === undefined ? page : page.slice(0, fitting(page, bytes));
+    return bytes === undefined ? page : page.slice(0, fittingCommits(page, bytes));
   }
 
   async commitsOf(

@@ -33,6 +33,35 @@ export class CommitRows {
     return this.#connection.all(sql, after, end).map((row) => this.#read(row));
   }
 
+  /** The last position up to `end` before bodies behind `after` are more than so many bytes. */
+  endWithin(after: number, end: number, bytes: number): number {
+    const sql =
+      "SELECT position, length(body) AS size FROM commits WHERE position > ? AND position <= ? ORDER BY position";
+    let sum = 0;
+    for (const { position, size } of this.#connection.all(sql, after, end)) {
+      sum += size as number;
+      if (sum > bytes) return Math.max(after + 1, (position as number) - 1);
+    }
+    return end;
+  }
+
+  /** A block's version at a position before its head's; undefined when that is not among the rows any more. */
+  versionAt(block: number, head: Head, at: number): number | undefined {
+    const sql =
+      "SELECT version, position FROM commits WHERE block = ? AND version % 16 = 1 AND position > ? ORDER BY version LIMIT 1";
+    const behind = this.#connection.get(sql, block, at) as typeof head | undefined;
+    let { version, position } = behind ?? head;
+    while (position > at) {
+      const row = this.#connection.get("SELECT * FROM commits WHERE position = ?", position);
+      if (row === undefined || row["block"] !== block || row["version"] !== version)
+        return undefined;
+      this.#read(row);
+      version -= 1;
+      position = row["previous"] as number;
+    }
+    return version;
+  }
+
   /** In order, as far back as they follow one another from the block's head: what is missing ends them. */
   ofBlock(block: number, head: Head, afterVersion: number, upToVersion: number): StoredCommit[] {
     const commits: StoredCommit[] = [];

@@ -31,39 +31,60 @@ export class Journal {
     return this.rows.lastPosition();
   }
 
-  changesSince(position: number, limit: number): StoredCommit[] {
+  changesSince(position: number, limit: number, bytes = Infinity): StoredCommit[] {
     return this.#connection.together(() => {
-      const end = Math.min(position + limit, this.head());
-      if (end <= position) return [];
+      const wanted = Math.min(position + limit, this.head());
+      if (wanted <= position) return [];
+      const end = bytes < Infinity ? this.rows.endWithin(position, wanted, bytes) : wanted;
       const live = this.rows.between(position, end);
       if (live.length === end - position) return live;
-      return this.#withCompacted(position, end, live);
+      return this.#withCompacted(position, end, live, bytes);
     });
   }
 
-  commitsOf(block: string, afterVersion: number): StoredCommit[] {
+  commitsOf(block: string, afterVersion: number, upToVersion = Infinity): StoredCommit[] {
     return this.#connection.together(() => {
       const id = this.#names.id(block);
       if (id === undefined) return [];
       const head = this.headOf(block, id);
-      const version = head?.version ?? 0;
+      const version = Math.min(head?.version ?? 0, upToVersion);
       if (head === undefined || version <= afterVersion) return [];
       const commits: StoredCommit[] = [];
       let refused: KumikoError | undefined;
-      for (const segment of this.segments.behind(id, afterVersion, (error) => (refused = error))) {
+      const refuse = (error: KumikoError): void => void (refused = error);
+      for (const segment of this.segments.behind(id, afterVersion, refuse, version)) {
         for (const commit of segment.commits) {
-          if (commit.version > afterVersion) commits.push(commit);
+          if (commit.version > afterVersion && commit.version <= version) commits.push(commit);
         }
       }
       const gap = commits.findIndex((commit, index) => commit.version !== afterVersion + 1 + index);
       if (gap >= 0) throw refused ?? missingCommit(block, afterVersion + 1 + gap);
       const packed = afterVersion + commits.length;
+      if (packed === version) return commits;
       const live = this.rows.ofBlock(id, head, packed, version);
       if (live.length !== version - packed) {
         throw refused ?? missingCommit(block, version - live.length);
       }
       for (const commit of live) commits.push(commit);
       return commits;
+    });
+  }
+
+  versionAt(block: string, position: number): number {
+    return this.#connection.together(() => {
+      const id = this.#names.id(block);
+      const head = id === undefined ? undefined : this.headOf(block, id);
+      if (id === undefined || head === undefined) return 0;
+      if (head.position <= position) return head.version;
+      const live = this.rows.versionAt(id, head, position);
+      if (live !== undefined) return live;
+      const segment = this.segments.around(id, position);
+      const last = segment?.commits.findLast((commit) => commit.position <= position);
+      const version = last?.version ?? 0;
+      // What comes next is there, or an earlier version would be taken for this one.
+      if (version === (segment?.lastVersion ?? 0) && !this.segments.begins(id, version + 1))
+        throw missingCommit(block, version + 1);
+      return version;
     });
   }
 
@@ -76,25 +97,38 @@ export class Journal {
     return head;
   }
 
-  #withCompacted(after: number, end: number, live: readonly StoredCommit[]): StoredCommit[] {
+  #withCompacted(
+    after: number,
+    end: number,
+    live: readonly StoredCommit[],
+    bytes: number,
+  ): StoredCommit[] {
     const byPosition = new Map(live.map((commit) => [commit.position, commit]));
     const absent: number[] = [];
     for (let position = after + 1; position <= end; position += 1) {
       if (!byPosition.has(position)) absent.push(position);
     }
     const blocks = this.places.blocksAt(absent);
-    for (const [index, position] of absent.entries()) {
-      if (byPosition.has(position)) continue;
-      const id = blocks[index]!;
-      const segment = id === 0 ? undefined : this.segments.around(id, position);
-      for (const commit of segment?.commits ?? []) byPosition.set(commit.position, commit);
+    const blockAt = new Map(absent.map((position, index) => [position, blocks[index]!]));
+    const commits: StoredCommit[] = [];
+    let size = 0;
+    for (let position = after + 1; position <= end; position += 1) {
+      const id = blockAt.get(position) ?? 0;
       if (!byPosition.has(position)) {
+        const segment = id === 0 ? undefined : this.segments.around(id, position);
+        for (const commit of segment?.commits ?? []) byPosition.set(commit.position, commit);
+      }
+      const commit = byPosition.get(position);
+      if (commit === undefined) {
         const block = id === 0 ? undefined : this.#names.describe(id);
         const found = { table: "commits", key: String(position), block, position };
         throw damagedRow(found, "it is missing");
       }
+      size += commit.body.length;
+      if (size > bytes && commits.length > 0) break;
+      commits.push(commit);
     }
-    return Array.from({ length: end - after }, (_, index) => byPosition.get(after + 1 + index)!);
+    return commits;
   }
 }
 

@@ -39,19 +39,24 @@ export class Segments {
   }
 
   /**
-   * Those that hold versions behind one, in order. A damaged one is handed to `refused`: it may bear the
+   * Those that hold versions behind one and up to another, in order. A damaged one is handed to `refused`: it may bear the
    * wrong block, and whether this block lacks anything is for its head to say.
    */
-  behind(block: number, afterVersion: number, refused: (error: KumikoError) => void): Segment[] {
+  behind(
+    block: number,
+    afterVersion: number,
+    refused: (error: KumikoError) => void,
+    upToVersion: number = Number.MAX_SAFE_INTEGER,
+  ): Segment[] {
     const first = this.#connection.get(
       "SELECT max(first_version) AS first FROM segments WHERE block = ? AND first_version <= ?",
       block,
       afterVersion + 1,
     );
     const sql =
-      "SELECT * FROM segments WHERE block = ? AND first_version >= ? ORDER BY first_version";
+      "SELECT * FROM segments WHERE block = ? AND first_version >= ? AND first_version <= ? ORDER BY first_version";
     const segments: Segment[] = [];
-    for (const row of this.#connection.all(sql, block, first?.["first"] ?? 0)) {
+    for (const row of this.#connection.all(sql, block, first?.["first"] ?? 0, upToVersion)) {
       try {
         const segment = this.#read(row);
         if (segment.lastVersion > afterVersion) segments.push(segment);
@@ -69,6 +74,12 @@ export class Segments {
       "SELECT * FROM segments WHERE block = ? AND first_position <= ? ORDER BY first_position DESC LIMIT 1";
     const row = this.#connection.get(sql, block, position);
     return row === undefined ? undefined : this.#read(row);
+  }
+
+  /** Whether one begins with this version. */
+  begins(block: number, version: number): boolean {
+    const sql = "SELECT 1 FROM segments WHERE block = ? AND first_version = ?";
+    return this.#connection.get(sql, block, version) !== undefined;
   }
 
   insert(block: number, commits: readonly StoredCommit[], raw: number): void {

@@ -81,9 +81,17 @@ export class Settings {
     return row === undefined ? undefined : readSetting(space, row).value;
   }
 
-  list(space: string): { key: string; value: string }[] {
-    const sql = "SELECT key, value, hash FROM settings WHERE space = ? ORDER BY key";
-    return this.#connection.all(sql, space).map((row) => readSetting(space, row));
+  /** A damaged one is thrown with `after`, so that the caller can go on. */
+  list(
+    space: string,
+    { after, limit = -1 }: { after?: string | undefined; limit?: number | undefined } = {},
+  ): { key: string; value: string }[] {
+    const begin = after === undefined ? "" : "AND key > ?";
+    const sql = `SELECT key, value, hash FROM settings WHERE space = ? ${begin} ORDER BY key LIMIT ?`;
+    const parameters = after === undefined ? [limit] : [after, limit];
+    return this.#connection
+      .all(sql, space, ...parameters)
+      .map((row) => readSetting(space, row, row["key"] as string));
   }
 
   put(space: string, key: string, value: string | undefined): void {
@@ -100,9 +108,10 @@ export class Settings {
 function readSetting(
   space: string,
   row: { readonly [column: string]: unknown },
+  after?: string,
 ): { key: string; value: string } {
   const [key, value] = [row["key"] as string, row["value"] as string];
-  checkRow({ table: "settings", key: `${space} ${key}` }, row["hash"], [space, key, value]);
+  checkRow({ table: "settings", key: `${space} ${key}`, after }, row["hash"], [space, key, value]);
   return { key, value };
 }
 

@@ -85,12 +85,24 @@ class SqliteStore implements Store {
     return this.#write<BatchOutcome>({ do: "commit", batch: { ...batch, commits } });
   }
 
-  async changesSince(position: number, limit: number): Promise<StoredCommit[]> {
-    return this.#read("commits", undefined, ({ journal }) => journal.changesSince(position, limit));
+  async changesSince(position: number, limit: number, bytes?: number): Promise<StoredCommit[]> {
+    return this.#read("commits", undefined, ({ journal }) =>
+      journal.changesSince(position, limit, bytes),
+    );
   }
 
-  async commitsOf(block: string, afterVersion: number): Promise<StoredCommit[]> {
-    return this.#read("commits", block, ({ journal }) => journal.commitsOf(block, afterVersion));
+  async commitsOf(
+    block: string,
+    afterVersion: number,
+    upToVersion?: number,
+  ): Promise<StoredCommit[]> {
+    return this.#read("commits", block, ({ journal }) =>
+      journal.commitsOf(block, afterVersion, upToVersion),
+    );
+  }
+
+  async versionAt(block: string, position: number): Promise<number> {
+    return this.#read("commits", block, ({ journal }) => journal.versionAt(block, position));
   }
 
   async row(block: string): Promise<BlockRow | undefined> {
@@ -177,8 +189,11 @@ class SqliteStore implements Store {
     return this.#read("settings", undefined, ({ settings }) => settings.get(space, key));
   }
 
-  async list(space: string): Promise<{ key: string; value: string }[]> {
-    return this.#read("settings", undefined, ({ settings }) => settings.list(space));
+  async list(
+    space: string,
+    page?: { after?: string | undefined; limit?: number | undefined },
+  ): Promise<{ key: string; value: string }[]> {
+    return this.#read("settings", undefined, ({ settings }) => settings.list(space, page));
   }
 
   async put(space: string, key: string, value: string | undefined): Promise<void> {

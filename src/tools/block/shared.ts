@@ -25,11 +25,11 @@ export function checkBlock(block: string): string {
 /** The version a caller's positions mean: named, or the one its reader was shown last. */
 export function baseVersion(
   kernel: Kernel,
-  { actor, reader }: Invocation,
+  invocation: Invocation,
   block: string,
   named: number | undefined,
 ): number | undefined {
-  return named ?? kernel.readers.shown(reader ?? actor, block);
+  return named ?? kernel.readers.shown(invocation, block);
 }
 
 /** What others did since the base, as a unified diff. */
@@ -67,13 +67,13 @@ export async function editBlocks<Answer>(
   invocation: Invocation,
   { blocks, fingerprint, answer }: EditOfBlocks<Answer>,
 ): Promise<Answer> {
-  const reader = invocation.reader ?? invocation.actor;
   const bases = new Map<string, number | undefined>();
   for (const [block, { base }] of blocks)
     bases.set(block, baseVersion(kernel, invocation, checkBlock(block), base));
   const since = new Map<string, string>();
   const versions = new Map<string, number>();
-  const answered = await kernel.editText(invocation, {
+  const conflicts = new Map<unknown, { block: string; version: number }>();
+  const editing = kernel.editText(invocation, {
     blocks: [...blocks.keys()],
     operation: "change",
     fingerprint,
@@ -85,7 +85,7 @@ export async function editBlocks<Answer>(
         return splices;
       } catch (error) {
         if (error instanceof KumikoError && error.code === "conflict")
-          kernel.readers.show(reader, block, target.version);
+          conflicts.set(error, { block, version: target.version });
         throw error;
       }
     },
@@ -101,8 +101,14 @@ export async function editBlocks<Answer>(
       );
     },
   });
+  const answered = await editing.catch((error: unknown) => {
+    // Only a conflict that is told has shown anything: others rested on what was never kept.
+    const told = conflicts.get(error);
+    if (told !== undefined) kernel.readers.advance(invocation, told.block, told.version);
+    throw error;
+  });
   for (const [block, version] of versions)
-    if (bases.get(block) !== undefined) kernel.readers.show(reader, block, version);
+    if (bases.get(block) !== undefined) kernel.readers.advance(invocation, block, version);
   return answered;
 }
 

@@ -195,6 +195,7 @@ function entryOf(block: ModelBlock, position = Infinity) {
     ...(typeof metadata["path"] === "string" && { path: metadata["path"] }),
     summary: text.length <= 80 ? text : `${text.slice(0, 80).toWellFormed()}… (${lines} lines)`,
     version,
+    dirty: false,
   };
 }
 
