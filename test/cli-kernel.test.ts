@@ -2,15 +2,21 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import BetterSqlite from "better-sqlite3";
 import { describe, expect, test } from "vitest";
+import { KumikoError } from "../src/base/index.ts";
+import { answering, printJson } from "../src/cli/answer.ts";
+import type { Terminal } from "../src/cli/terminal.ts";
 import { inputSchema } from "../src/tools/index.ts";
 import { tools, verbOf } from "../src/cli/home/tools.ts";
 import { command, type Home, temporaryHome } from "./support/kumiko.ts";
@@ -229,9 +235,13 @@ describe("verbs of tools", () => {
     expect((await home.run(append, { input: "so far\n" })).out).toBe(
       "demo~claude~1 is now version 2 7 characters added\n",
     );
-    // The process that wrote it is gone: whoever opens the kernel next closes the block.
+    // A process a call: the stream goes on with the next one, until somebody says that it is done.
+    await home.run(append, { input: "and on" });
     const read = await home.json(["block", "read", "demo~claude~1", "--no-line-numbers"]);
-    expect(read).toMatchObject({ content: "so far", status: "error" });
+    expect(read).toMatchObject({ content: "so far\nand on", status: "running" });
+    const exact = await home.run(["block", "read", "demo~claude~1", "--no-line-numbers"]);
+    expect(exact.out).toBe("so far\nand on");
+    expect((await home.run(["block", "status", "demo~claude~1", "done"])).code).toBe(0);
     expect((await home.run(["block", "replace", B, "two", "2"])).code).toBe(0);
     expect(
       (await home.run(["block", "splice", B, "0", "3", "--insert", "1", "--base-version", "2"]))
@@ -277,7 +287,7 @@ describe("verbs of tools", () => {
       const whole = { block_id: made["block_id"], line_numbers: false };
       const input = JSON.stringify(whole);
       const read = await home.json(["block", "read", "--input", "-"], { input });
-      expect(read["content"]).toBe(kept.replace(/\n$/, ""));
+      expect(read["content"]).toBe(kept);
     }
     const missing = await home.run([...create, "@nope"]);
     expect(missing).toMatchObject({ code: 2, err: expect.stringContaining("@@") });
@@ -493,6 +503,61 @@ describe("growth", () => {
     expect((await home.run(["export", "x", "--context", "none"])).code).toBe(2);
     expect(existsSync(join(home.folder.path, "x"))).toBe(false);
   });
+
+  test("export --force neither writes nor removes anything outside its folder, whatever links are in it", async () => {
+    using home = await furnished();
+    home.folder.write("victim/0001-demo~ann~1.txt", "mine");
+    home.folder.write("victim/old.txt", "mine");
+    home.folder.write("victim/deep/old.txt", "mine");
+    const victim = join(home.folder.path, "victim");
+    const intact = (): void => {
+      expect(readdirSync(victim).toSorted()).toEqual(["0001-demo~ann~1.txt", "deep", "old.txt"]);
+      for (const name of ["0001-demo~ann~1.txt", "old.txt", "deep/old.txt"])
+        expect(readFileSync(join(victim, name), "utf8")).toBe("mine");
+    };
+    const out = join(home.folder.path, "out");
+    const force = ["export", "out", "--force"];
+    expect((await home.run(["export", "out"])).code).toBe(0);
+    const index = JSON.parse(readFileSync(join(out, "index.json"), "utf8")) as object;
+    const files = ["old.txt", "deep/old.txt", "elsewhere/old.txt", "gone/old.txt"];
+    const forged = [...files, ...files.map((name) => `../victim/${name}`), join(victim, "old.txt")];
+    const forge = (): void =>
+      writeFileSync(
+        join(out, "index.json"),
+        JSON.stringify({ ...index, files: [...forged, 7, ""] }),
+      );
+    forge();
+    symlinkSync(victim, join(out, "elsewhere"));
+    symlinkSync(join(victim, "deep"), join(out, "deep"));
+    symlinkSync(join(victim, "nothing"), join(out, "gone"));
+    expect((await home.run(force)).code).toBe(0);
+    intact();
+
+    // The folder of the context itself leads away: nothing is written, and it is said why.
+    forge();
+    rmSync(join(out, "demo"), { recursive: true });
+    symlinkSync(victim, join(out, "demo"));
+    const refused = await home.run([...force, "--json"]);
+    expect(refused.code).toBe(2);
+    expect(JSON.parse(refused.out)).toMatchObject({
+      error: { code: "file_unwritable", facts: { reason: "link" } },
+    });
+    intact();
+    rmSync(join(out, "demo"));
+    symlinkSync(join(victim, "new"), join(out, "demo"));
+    expect((await home.run(force)).code).toBe(2);
+    expect((await home.run(["doctor", "--export", "out", "--force"])).code).toBe(2);
+    intact();
+
+    // A link to the folder itself, and a file that is a link: the link is replaced, not what it names.
+    rmSync(join(out, "demo"));
+    mkdirSync(join(out, "demo"));
+    symlinkSync(join(victim, "old.txt"), join(out, "demo", "0001-demo~ann~1.txt"));
+    symlinkSync(out, join(home.folder.path, "link"));
+    expect((await home.run(["export", "link", "--force"])).code).toBe(0);
+    expect(readFileSync(join(out, "demo", "0001-demo~ann~1.txt"), "utf8")).toContain("one");
+    intact();
+  });
 });
 
 describe("purge", () => {
@@ -607,6 +672,65 @@ describe("doctor", () => {
     expect(await home.json(["du"])).toMatchObject({ blocks: 2, unreadable: 1 });
   });
 
+  test("goes on behind a damaged setting, whichever it is, and says so beside the answer", async () => {
+    using home = await furnished();
+    await home.json(["context", "new", "side"]);
+    await home.json(["context", "join", "demo", "--nick", "ann", "--instance", "here"]);
+    await home.json(["retention", "set", "--answered-calls", "7"]);
+    const rows = ["contexts demo", "members demo/ann/here", "settings retention-applied"];
+    {
+      const raw = new BetterSqlite(database(home));
+      const named = raw.prepare("SELECT space || ' ' || key AS name FROM settings").all();
+      expect(named).toEqual(expect.arrayContaining(rows.map((name) => ({ name }))));
+      const sql = "UPDATE settings SET value = value || ' ' WHERE space || ' ' || key = ?";
+      for (const name of rows) expect(raw.prepare(sql).run(name).changes).toBe(1);
+      raw.close();
+    }
+    const told: string[] = [];
+    const json = async (...args: string[]): Promise<{ [name: string]: unknown }> => {
+      const run = await home.run([...args, "--json"]);
+      expect([args, run.code, run.out.trim().split("\n").length]).toEqual([args, 0, 1]);
+      told.push(run.err);
+      return JSON.parse(run.out) as { [name: string]: unknown };
+    };
+    expect(await json("block", "read", B)).toMatchObject({ ok: true, version: 1 });
+    // When it was last applied is known again by applying it.
+    expect(told.at(-1)).toContain("settings retention-applied");
+    await json("block", "read", B);
+    expect(told.at(-1)).toBe("");
+    const listed = await json("context", "list");
+    expect(listed["contexts"]).toMatchObject([
+      { context: "demo", created: null, by: null, damaged: expect.any(String) },
+      { context: "side", by: "ann" },
+    ]);
+    expect(told.at(-1)).toContain("contexts demo");
+    const shown = await json("context", "show", "demo");
+    expect(shown).toMatchObject({ context: "demo", members: [{ nick: "ann", instance: "here" }] });
+    expect(shown["blocks"]).toHaveLength(1);
+    expect((await home.run(["context", "list"])).out).toContain("demo  its entry is damaged");
+    expect(await json("export", "out")).toMatchObject({ ok: true, blocks: 1 });
+    const leave = ["context", "leave", "demo", "--nick", "ann", "--instance", "here"];
+    expect(await json(...leave)).toMatchObject({ left: true });
+    expect((await home.run(["context", "new", "demo"])).err).toContain("There is already");
+
+    {
+      const raw = new BetterSqlite(database(home));
+      raw.prepare("UPDATE settings SET value = '{}' WHERE key = 'retention'").run();
+      raw.prepare("DELETE FROM settings WHERE key = 'retention-applied'").run();
+      raw.close();
+    }
+    await json("block", "read", B);
+    expect(told.at(-1)).toContain("settings retention");
+    const part = await home.run(["retention", "set", "--answered-calls", "5", "--json"]);
+    expect([part.code, JSON.parse(part.out)]).toMatchObject([2, { error: { code: "damaged" } }]);
+    await json("retention", "set", "--answered-calls", "5", "--idle-snapshots", "forever");
+    expect(await json("retention", "show")).toMatchObject({
+      answered_calls_days: 5,
+      idle_snapshots_days: null,
+    });
+    expect(told.at(-1)).toBe("");
+  });
+
   test("explains a file that is garbage, cut off, empty or gone, and changes nothing", async () => {
     using home = await furnished();
     const file = database(home);
@@ -630,6 +754,49 @@ describe("doctor", () => {
     }
     using none = temporaryHome();
     expect((await none.run(["doctor"])).err).toContain("There is no kernel main");
+  });
+});
+
+describe("with --json", () => {
+  const failing = async (
+    fail: (terminal: Terminal) => Promise<number>,
+  ): Promise<{ code: number; out: string; err: string }> => {
+    let [out, err] = ["", ""];
+    const terminal: Terminal = {
+      folder: ".",
+      environment: {},
+      colour: false,
+      interactive: false,
+      readInput: () => Promise.resolve(new Uint8Array()),
+      print: (text) => Promise.resolve(void (out += text)),
+      complain: (text) => Promise.resolve(void (err += text)),
+      ask: () => Promise.resolve(""),
+      interruption: () => ({ signal: new AbortController().signal, [Symbol.dispose]() {} }),
+    };
+    return { code: await answering(terminal, true, () => fail(terminal)), out, err };
+  };
+  const broken = (what: string): KumikoError => new KumikoError("damaged", `${what} is broken.`);
+
+  test("there is one document, also when closing fails after it", async () => {
+    const after = await failing(async (terminal) => {
+      await using closing = new AsyncDisposableStack();
+      closing.defer(() => Promise.reject(broken("closing")));
+      await printJson(terminal, { ok: true });
+      return 0;
+    });
+    expect([after.code, JSON.parse(after.out)]).toEqual([2, { ok: true }]);
+    expect(after.err).toContain("closing is broken.");
+    const both = await failing(async () => {
+      await using closing = new AsyncDisposableStack();
+      closing.defer(() => Promise.reject(broken("closing")));
+      throw broken("the call");
+    });
+    expect(JSON.parse(both.out)).toMatchObject({
+      ok: false,
+      error: { message: "the call is broken." },
+    });
+    expect(both.err).toContain("closing is broken.");
+    await expect(failing(() => Promise.reject(new Error("ours")))).rejects.toThrow("ours");
   });
 });
 

@@ -207,6 +207,30 @@ describe("blocks in a context", () => {
     expect(blocks).toBeGreaterThan(200);
   });
 
+  test("a list reads no more texts than it shows, whatever it filters and at whichever position", async () => {
+    const store = new MemoryStore();
+    await using shop = await Workshop.open(store, { liveDocuments: 1 });
+    const ids: string[] = [];
+    for (let count = 0; count < 30; count++) {
+      const kind = count % 3 === 0 ? "thinking" : "text";
+      const made = await shop.call("ann", "block_create", { role: "model", kind, content: "x\n" });
+      ids.push(String(made["block_id"]));
+    }
+    const read = new Set<string>();
+    const commitsOf = store.commitsOf.bind(store);
+    store.commitsOf = (block, ...rest) => {
+      read.add(block);
+      return commitsOf(block, ...rest);
+    };
+    for (const at of [{}, { position: 30 }, { position: 29 }]) {
+      read.clear();
+      const filter = { kind: "thinking", limit: 4, ...at };
+      const list = (await shop.call("eve", "block_list", filter)) as unknown as Listed;
+      expect([list.blocks.length, list.truncated]).toEqual([4, true]);
+      expect([...read].toSorted()).toEqual(list.blocks.map(({ block_id }) => block_id).toSorted());
+    }
+  });
+
   test("a parent in another context is refused", async () => {
     await using shop = await Workshop.open(new MemoryStore());
     await shop.kernel.contexts.create("side", "ann");
@@ -234,10 +258,13 @@ describe("blocks in a context", () => {
       const appended = take();
       await shop.call("ann", "block_list", { limit: 20, newest_first: true });
       const listed = take();
+      const waiting = await shop.call("ann", "block_list", { status: "pending", depth: 3 });
+      expect(waiting["blocks"]).toMatchObject([{ block_id: call["block_id"] }]);
+      const rare = take();
       await shop.kernel.children({ context: "main", parent: null, limit: 20 });
       const children = take();
       await shop.kernel.ancestors(String(below["block_id"]));
-      asked.push({ appended, listed, children, above: take() });
+      asked.push({ appended, listed, rare, children, above: take() });
     }
     expect(asked[1]).toEqual(asked[0]);
   });

@@ -190,7 +190,7 @@ class Run {
       reader: who.reader,
     });
     expect(read).toMatchObject({
-      content: block.now.join("\n"),
+      content: block.now.map((line) => `${line}\n`).join(""),
       version: block.version,
       line_count: block.now.length,
       status: block.status,

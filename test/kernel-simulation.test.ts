@@ -204,7 +204,7 @@ function checkFlips(
 /** Nothing that was shown, by an answer or by a refusal, is taken back. */
 function checkShown({ seen, refusals }: Life, replayed: Replayed): void {
   for (const { block, version, text, status } of seen) {
-    expect(replayed.text(block, version)?.replace(/\n$/, "")).toBe(text);
+    expect(replayed.text(block, version)).toBe(text);
     expect(replayed.states.get(block)![version - 1]!.status).toBe(status);
   }
   for (const { block, version, lines } of refusals) {

@@ -112,6 +112,14 @@ describe("a row that is gone", () => {
     };
     await expect(store.commitsOf(block, 0)).rejects.toMatchObject(refusal);
     expect(await store.commitsOf(block, 28)).toHaveLength(4);
+    // Positions behind it are known, and none before it is taken for an earlier version.
+    const at = (version: number): number =>
+      blocks.length * (version - 1) + blocks.indexOf(block) + 1;
+    for (const version of [10, 28, 29, 32])
+      expect(await store.versionAt(block, at(version))).toBe(version);
+    for (const version of [20, 21, 27]) {
+      await expect(store.versionAt(block, at(version))).rejects.toMatchObject({ code: "damaged" });
+    }
     await expect(store.compact(block, 31)).rejects.toMatchObject(refusal);
     // What cannot be reached cannot be said to have been taken out.
     const commits = [{ version: 26, body: encode("removed"), message: undefined }];

@@ -8,6 +8,7 @@ import type { Store, StoredCommit } from "../src/kernel/ports.ts";
 import { openSqliteStore } from "../src/store/index.ts";
 import { readAll } from "./store-contract/support.ts";
 import { scaled, seed } from "./support/counts.ts";
+import { compileFaults, pointsAmong } from "./support/fault-library.ts";
 import { root, runProgram } from "./support/process.ts";
 import { placesOf } from "./support/stored-bytes.ts";
 import type { Said } from "./support/store-child.ts";
@@ -205,27 +206,6 @@ async function expectBlocks(store: Store, all: readonly StoredCommit[]): Promise
   for (const [block, commits] of Map.groupBy(all, (one) => one.block)) {
     expect(await store.commitsOf(block, 0)).toEqual(commits);
   }
-}
-
-function compileFaults(folder: string): string {
-  const library = join(folder, "faults.so");
-  const source = join(root, "test/support/faults.c");
-  const args = ["-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"];
-  for (const compiler of ["cc", "gcc", "clang"]) {
-    const { error, status, stderr } = spawnSync(compiler, args, { encoding: "utf8" });
-    if (error !== undefined) continue;
-    if (status !== 0) throw new Error(`${compiler} cannot compile ${source}:\n${stderr}`);
-    return library;
-  }
-  throw new Error(
-    "This test needs a C compiler (cc, gcc or clang) to make calls fail: install one.",
-  );
-}
-
-/** `count` of the numbers 1 to `last`, spread evenly. */
-function pointsAmong(last: number, count: number, shift: number): number[] {
-  const step = Math.max(1, Math.floor(last / count));
-  return Array.from({ length: count }, (_, index) => 1 + index * step + (shift % step));
 }
 
 function linesOf(stdout: string): Said[] {

@@ -2,11 +2,13 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { KumikoError, Random } from "../src/base/index.ts";
+import type { StoredCommit } from "../src/kernel/ports.ts";
 import type { BlockState, FeedEvent } from "../src/protocol/index.ts";
 import { scaled, seed } from "./support/counts.ts";
 import { FeedClient } from "./support/feed-client.ts";
 import { flipByte } from "./support/flip-byte.ts";
 import { openSqliteStore } from "../src/store/index.ts";
+import { MemoryDisk } from "../src/store/memory/memory-disk.ts";
 import { MemoryStore } from "../src/store/memory/memory-store.ts";
 import { blockStreams, blockTools, ToolRegistry } from "../src/tools/index.ts";
 import { type Answer, Workshop } from "./support/kernel-workshop.ts";
@@ -46,6 +48,20 @@ async function* stream(
     input,
   ))
     yield output.parse(item) as Synced;
+}
+
+/** A store that notes how many bytes each of its answers about commits held. */
+function watched(disk: MemoryDisk, sizes: number[]): MemoryStore {
+  const store = new MemoryStore({ disk });
+  const noted = (commits: StoredCommit[]): StoredCommit[] => {
+    sizes.push(commits.reduce((sum, { body }) => sum + body.length, 0));
+    return commits;
+  };
+  const changesSince = store.changesSince.bind(store);
+  store.changesSince = async (...args) => noted(await changesSince(...args));
+  const commitsOf = store.commitsOf.bind(store);
+  store.commitsOf = async (...args) => noted(await commitsOf(...args));
+  return store;
 }
 
 async function ticks(count: number): Promise<void> {
@@ -285,6 +301,52 @@ describe("block_subscribe and block_sync", () => {
       }
       expect(followed).toEqual(expected);
     }
+  });
+
+  test("what is read back is bounded by its text: many large edits come in many small answers", async () => {
+    const disk = new MemoryDisk();
+    const sizes: number[] = [];
+    const shop = await Workshop.open(new MemoryStore({ disk }));
+    const large = "x".repeat(300_000);
+    const blocks = [await shop.create("ann", ""), await shop.create("ann", "")];
+    for (let count = 0; count < 40; count++) {
+      const splices = [{ at: 0, remove: count < 2 ? 0 : large.length, insert: large }];
+      await shop.kernel.editText(
+        { actor: "ann" },
+        {
+          blocks: [blocks[count % 2]!],
+          operation: "change",
+          translate: () => splices,
+          answer: () => undefined,
+        },
+      );
+    }
+    // Who begins now finds nothing of it in memory.
+    await shop[Symbol.asyncDispose]();
+    await using later = await Workshop.open(watched(disk, sizes));
+    let position = 0;
+    let answers = 0;
+    const seen: number[] = [];
+    for (let truncated = true; truncated; answers++) {
+      const page = (await later.call("ben", "block_sync", {
+        position,
+        limit: 10_000,
+      })) as unknown as Synced;
+      seen.push(...page.events.map((event) => event.position));
+      ({ position, truncated } = page);
+    }
+    expect(seen).toEqual(Array.from({ length: 42 }, (_, at) => at + 1));
+    expect(answers).toBeGreaterThan(10);
+    const followed: number[] = [];
+    const end = new AbortController();
+    const from = blocks.map((block_id) => ({ block_id, version: 1 }));
+    for await (const { events } of stream(later, { from_versions: from }, end.signal)) {
+      expect(events.length).toBeLessThan(6);
+      followed.push(...events.map((event) => event.position));
+      if (followed.length === 40) break;
+    }
+    expect(followed).toEqual(seen.slice(2));
+    expect(Math.max(...sizes)).toBeLessThan(1_500_000);
   });
 
   test("a stream is not a call, a call is not a stream, and arguments are checked at once", async () => {

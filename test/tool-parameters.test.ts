@@ -16,6 +16,32 @@ describe("what every writing tool takes and gives", () => {
     }
   });
 
+  test("the same call in two contexts is two calls; naming the context one is in changes nothing", async () => {
+    await using shop = await Workshop.open(new MemoryStore());
+    await shop.kernel.contexts.create("side", "ann");
+    const registry = new ToolRegistry(blockTools);
+    const create = (context: string, input: object = {}): Promise<unknown> =>
+      registry.execute(
+        shop.kernel,
+        "block_create",
+        { actor: "ann", context },
+        {
+          role: "user",
+          kind: "text",
+          content: "once",
+          call_id: "c1",
+          ...input,
+        },
+      );
+    const first = await create("main");
+    expect(await create("main", { context: "main" })).toEqual(first);
+    expect(await create("side", { context: "main" })).toEqual(first);
+    await expect(create("side")).rejects.toMatchObject({ code: "call_reused" });
+    expect(await create("side", { call_id: "c2" })).toMatchObject({
+      block_id: expect.stringMatching(/^side~ann~/),
+    });
+  });
+
   test("appended text with a call id is there once, however often and when it is sent", async () => {
     await using shop = await Workshop.open(new MemoryStore());
     const block_id = await shop.create("claude");

@@ -8,6 +8,7 @@ import {
   World,
 } from "../src/kernel/index.ts";
 import { MemoryDisk, MemoryStore } from "../src/store/index.ts";
+import { Workshop } from "./support/kernel-workshop.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -82,6 +83,24 @@ describe("a world", () => {
     await expect(world.open("a")).rejects.toMatchObject({ code: "closed" });
   });
 
+  test("lets who opens a kernel that is being closed wait, not fail", async () => {
+    const { world, folders } = newWorld();
+    const first = await world.openOrCreate("a");
+    const closing = world.close("a");
+    const opening = world.open("a");
+    const again = world.close("a");
+    const third = world.open("a");
+    await closing;
+    expect(await opening).not.toBe(first);
+    await again;
+    const last = await third;
+    expect(await last.contexts.list()).toEqual([]);
+    expect(folders.open).toEqual(["a"]);
+    void world.close("a");
+    await world[Symbol.asyncDispose]();
+    expect(folders.open).toEqual([]);
+  });
+
   test("that could not open a kernel can try again, and leaves nothing open", async () => {
     const { world, folders } = newWorld();
     await world.create("a");
@@ -111,22 +130,61 @@ describe("contexts", () => {
     const { contexts } = await world.openOrCreate("a");
     await contexts.create("main", "ann");
     await contexts.create("main-2", "ann");
-    const laptop = await contexts.join("main", "ann", "laptop");
-    await contexts.join("main", "ann", "laptop");
-    await contexts.join("main", "ann", "phone");
-    await contexts.join("main-2", "bob", "laptop");
+    const ann = { nick: "ann", by: "ann" };
+    const laptop = await contexts.join("main", { ...ann, instance: "laptop" });
+    await contexts.join("main", { ...ann, instance: "laptop" });
+    await contexts.join("main", { ...ann, instance: "phone" });
+    await contexts.join("main-2", { nick: "bob", instance: "laptop", by: "bob" });
     expect(laptop).toEqual({ context: "main", kernel: "a", nick: "ann", instance: "laptop" });
     expect(await contexts.members("main")).toHaveLength(2);
-    expect(await contexts.leave(laptop)).toBe(true);
-    expect(await contexts.leave(laptop)).toBe(false);
+    expect(await contexts.leave(laptop, "ann")).toBe(true);
+    expect(await contexts.leave(laptop, "ann")).toBe(false);
     expect(await contexts.members("main")).toMatchObject([{ instance: "phone" }]);
-    await expect(contexts.join("none", "ann", "x")).rejects.toMatchObject({
+    await expect(contexts.join("none", { ...ann, instance: "x" })).rejects.toMatchObject({
       code: "unknown_context",
     });
-    await expect(contexts.join("main", "Ann", "x")).rejects.toMatchObject({
+    await expect(
+      contexts.join("main", { nick: "Ann", instance: "x", by: "ann" }),
+    ).rejects.toMatchObject({
       code: "invalid_argument",
     });
     await world[Symbol.asyncDispose]();
+  });
+});
+
+describe("the gate", () => {
+  test("is asked before contexts and settings change, and what it denies changes nothing", async () => {
+    const store = new MemoryStore();
+    let denied = "create_context side";
+    await using shop = await Workshop.open(store, {
+      authorise: (actor, operation, target) => {
+        const deny = actor === "mallory" && `${operation} ${target}` === denied;
+        return Promise.resolve({ decision: deny ? "deny" : "allow", reason: "not yours" });
+      },
+    });
+    const { contexts, retention } = shop.kernel;
+    const member = await contexts.join("main", { nick: "ann", instance: "here", by: "ann" });
+    const before = JSON.stringify([...store.disk.values].map(([name, it]) => [name, it.entries()]));
+    const tries: [string, () => Promise<unknown>][] = [
+      ["create_context side", () => contexts.create("side", "mallory")],
+      [
+        "join_context main",
+        () => contexts.join("main", { nick: "ann", instance: "there", by: "mallory" }),
+      ],
+      ["leave_context main", () => contexts.leave(member, "mallory")],
+      ["configure retention", () => retention.set({ answered_calls_days: 1 }, "mallory")],
+    ];
+    for (const [operation, run] of tries) {
+      denied = operation;
+      await expect(run()).rejects.toMatchObject({
+        code: "denied",
+        message: `mallory may not ${operation.replace("_", " ")}: not yours`,
+      });
+      const now = [...store.disk.values].map(([name, it]) => [name, it.entries()]);
+      expect(JSON.stringify(now)).toBe(before);
+    }
+    denied = "";
+    for (const [, run] of tries) await run();
   });
 });
 
@@ -151,7 +209,7 @@ describe("retention", () => {
       answered_calls_days: 30,
       idle_snapshots_days: 90,
     });
-    await kernel.retention.set({ idle_snapshots_days: 30 });
+    await kernel.retention.set({ idle_snapshots_days: 30 }, "ann");
     expect(await kernel.retention.apply()).toEqual({ calls: 1, snapshots: 1 });
     expect(await kernel.retention.apply()).toEqual({ calls: 0, snapshots: 0 });
     expect([...disk.calls.values()].map(({ call }) => call)).toEqual(["second"]);
@@ -169,9 +227,9 @@ describe("retention", () => {
       expect([disk.calls.size, disk.snapshots.size]).toEqual([calls, snapshots]);
     }
     const again = (await world.open("a")).retention;
-    await again.set({ answered_calls_days: null, idle_snapshots_days: null });
+    await again.set({ answered_calls_days: null, idle_snapshots_days: null }, "ann");
     expect(await again.apply()).toEqual({ calls: 0, snapshots: 0 });
-    await expect(again.set({ answered_calls_days: 0 })).rejects.toMatchObject({
+    await expect(again.set({ answered_calls_days: 0 }, "ann")).rejects.toMatchObject({
       code: "out_of_range",
     });
     await world[Symbol.asyncDispose]();

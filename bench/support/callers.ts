@@ -1,6 +1,7 @@
 /** Single durable edits by tool call from many callers at once, each in a block of its own. */
 import { median, row, type Row } from "../harness.ts";
-import { benchKernel, rawTransactions } from "./bench-kernel.ts";
+import { type BenchKernel, benchKernel, rawTransactions } from "./bench-kernel.ts";
+import { sharesOf } from "./shares.ts";
 import { Words } from "./words.ts";
 
 const CALLERS = 16;
@@ -9,6 +10,8 @@ const RAW = 1_500;
 const ROUNDS = 5;
 const SMALL = 2_000;
 const LARGE = 1_000_000;
+/** So that there is somebody to tell while shares are taken. */
+const SUBSCRIBERS = 10;
 
 export async function* callerMeasures(): AsyncGenerator<Row> {
   const rates = { small: [] as number[], large: [] as number[], raw: [] as number[] };
@@ -22,6 +25,11 @@ export async function* callerMeasures(): AsyncGenerator<Row> {
     rates.large.push(large);
     rates.raw.push(raw);
   }
+  for (const [size, blocks] of [
+    [SMALL, "2 KB"],
+    [LARGE, "1 MB"],
+  ] as const)
+    process.stderr.write(`  shares of those edits in blocks of ${blocks}: ${await shares(size)}\n`);
   const name = `durable edits/s by tool call, ${CALLERS} callers on ${CALLERS} blocks`;
   yield row({
     name: `${name}, peer one raw FULL transaction each`,
@@ -39,6 +47,29 @@ export async function* callerMeasures(): AsyncGenerator<Row> {
 
 async function editsPerSecond(size: number): Promise<number> {
   await using bench = await benchKernel();
+  const edit = await prepared(bench, size);
+  const begun = performance.now();
+  await edit();
+  const seconds = (performance.now() - begun) / 1000;
+  return (CALLERS * EDITS) / seconds;
+}
+
+/** What the time of those edits goes into, with subscribers who are told of each. */
+async function shares(size: number): Promise<string> {
+  await using bench = await benchKernel();
+  const edit = await prepared(bench, size);
+  const last = bench.kernel.feed.head + CALLERS * EDITS;
+  const listening = Array.from({ length: SUBSCRIBERS }, async () => {
+    for await (const events of bench.kernel.feed.subscribe())
+      if (events.at(-1)!.position === last) return;
+  });
+  return await sharesOf(async () => {
+    await Promise.all([edit(), ...listening]);
+  });
+}
+
+/** Makes the blocks; what it gives makes all the edits. */
+async function prepared(bench: BenchKernel, size: number): Promise<() => Promise<void>> {
   const words = new Words(5);
   const blocks: { id: string; version: number }[] = [];
   for (let caller = 0; caller < CALLERS; caller++) {
@@ -49,27 +80,26 @@ async function editsPerSecond(size: number): Promise<number> {
     });
     blocks.push({ id, version });
   }
-  const begun = performance.now();
-  await Promise.all(
-    blocks.map(async ({ id, version }, caller) => {
-      let base_version = version;
-      for (let count = 0; count < EDITS; count++) {
-        const operation = {
-          op: "replace",
-          start_line: (count * 7) % 20,
-          end_line: ((count * 7) % 20) + 1,
-          content: `edit ${count} of caller ${caller}`,
-        };
-        const input = { block_id: id, operations: [operation], base_version };
-        const answer = await bench.call<{ version: number }>(
-          "block_edit",
-          input,
-          `agent-${caller}`,
-        );
-        base_version = answer.version;
-      }
-    }),
-  );
-  const seconds = (performance.now() - begun) / 1000;
-  return (CALLERS * EDITS) / seconds;
+  const edit = (): Promise<unknown> =>
+    Promise.all(
+      blocks.map(async ({ id, version }, caller) => {
+        let base_version = version;
+        for (let count = 0; count < EDITS; count++) {
+          const operation = {
+            op: "replace",
+            start_line: (count * 7) % 20,
+            end_line: ((count * 7) % 20) + 1,
+            content: `edit ${count} of caller ${caller}`,
+          };
+          const input = { block_id: id, operations: [operation], base_version };
+          const answer = await bench.call<{ version: number }>(
+            "block_edit",
+            input,
+            `agent-${caller}`,
+          );
+          base_version = answer.version;
+        }
+      }),
+    );
+  return async () => void (await edit());
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { realTimers } from "../base/index.ts";
 import { type DamageReport, World } from "../kernel/index.ts";
 import type { HomeFolder } from "./home.ts";
 
@@ -7,12 +8,7 @@ export function openWorld(home: HomeFolder, onDamage: (report: DamageReport) => 
   return new World({
     folders: home,
     clock: { now: () => Date.now() },
-    timers: {
-      after(milliseconds, run) {
-        const timer = setTimeout(run, milliseconds);
-        return { cancel: () => clearTimeout(timer) };
-      },
-    },
+    timers: realTimers,
     newPeer: randomPeer,
     onDamage,
   });

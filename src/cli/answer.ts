@@ -9,10 +9,14 @@ export function styled(terminal: Terminal, style: Style, text: string): string {
   return terminal.colour ? styleText(style, text, { validateStream: false }) : text;
 }
 
+/** Where the one JSON document that a command prints has been printed. */
+const answered = new WeakSet<Terminal>();
+
 export async function printJson(
   terminal: Terminal,
   answer: Readonly<Record<string, unknown>> & { readonly ok: boolean },
 ): Promise<void> {
+  answered.add(terminal);
   await terminal.print(`${JSON.stringify(answer)}\n`);
 }
 
@@ -46,12 +50,18 @@ export async function answering(
 ): Promise<number> {
   try {
     return await command();
-  } catch (error) {
-    if (!(error instanceof KumikoError)) throw error;
+  } catch (thrown) {
+    const [error, ...later] = causes(thrown);
+    if (!(error instanceof KumikoError)) throw thrown;
+    for (const each of later)
+      await terminal.complain(
+        `kumiko: and then: ${each instanceof Error ? each.message : String(each)}\n`,
+      );
     const { code } = error;
     const raised = countedFromOne(error.facts);
     const advice = await hint?.(error);
-    if (json) {
+    // What fails when everything is closed comes after the answer, and does not make it two.
+    if (json && !answered.has(terminal)) {
       const message = advice === undefined ? error.message : `${error.message} ${advice}`;
       const facts = countFrom === 0 ? error.facts : raised;
       await printJson(terminal, { ok: false, error: { code, message, facts } });
@@ -61,6 +71,13 @@ export async function answering(
     }
     return raised["interrupted"] === true ? exitCode.interrupted : exitCodeOf(code);
   }
+}
+
+/** What was thrown first, and what then failed while everything was closed. */
+function causes(thrown: unknown): unknown[] {
+  return thrown instanceof SuppressedError
+    ? [...causes(thrown.suppressed), ...causes(thrown.error)]
+    : [thrown];
 }
 
 function explained(terminal: Terminal, error: KumikoError, facts: Facts): string {

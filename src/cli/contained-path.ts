@@ -8,14 +8,14 @@ import { asUnreadable, isMissing } from "./text-file.ts";
  * strangers: names that climb out, also through links, and git's own files are refused.
  */
 export async function containedPath(folder: string, name: string): Promise<string> {
-  const segments = name.split(/[/\\]/);
-  if (name === "" || isAbsolute(name) || segments.includes("..") || name.includes("\0"))
-    throw escape(name);
+  if (leadsOut(name)) throw escape(name);
   const real = await realTarget(join(folder, name), name);
-  const inside = relative(folder, real);
-  if (inside === "" || inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside))
-    throw escape(name);
-  if ([...segments, ...inside.split(sep)].some((segment) => segment.toLowerCase() === ".git")) {
+  if (real === folder || !isInside(folder, real)) throw escape(name);
+  if (
+    [...name.split(/[/\\]/), ...relative(folder, real).split(sep)].some(
+      (segment) => segment.toLowerCase() === ".git",
+    )
+  ) {
     throw new KumikoError(
       "invalid_argument",
       `The patch names ${printed(name)}, which belongs to git itself.`,
@@ -25,6 +25,28 @@ export async function containedPath(folder: string, name: string): Promise<strin
     );
   }
   return real;
+}
+
+/**
+ * The real folder in which a file of that name is to stand, below `folder` (itself a real path) or `folder`
+ * itself; undefined when the name leads elsewhere, also through links. What stands there under the last part
+ * of the name is not followed: whoever removes or renames does so to a link itself.
+ */
+export async function containedFolder(folder: string, name: string): Promise<string | undefined> {
+  if (leadsOut(name)) return undefined;
+  const real = await realTarget(join(folder, name, ".."), name);
+  return isInside(folder, real) ? real : undefined;
+}
+
+function leadsOut(name: string): boolean {
+  const climbs = name.split(/[/\\]/).some((segment) => segment === "..");
+  return name === "" || isAbsolute(name) || climbs || name.includes("\0");
+}
+
+/** Both are real paths; a folder is inside itself. */
+function isInside(folder: string, real: string): boolean {
+  const inside = relative(folder, real);
+  return inside !== ".." && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
 }
 
 /** What the name stands for once all links are followed; the file itself need not exist. */

@@ -128,7 +128,7 @@ export class BlockWriting {
           const running: BlockState = {
             ...state,
             status: "running",
-            ...this.#ownership("running", invocation.actor),
+            ...this.#ownership("running", invocation),
           };
           return { block: live.block, text: { splices }, state: running };
         }),
@@ -154,7 +154,7 @@ export class BlockWriting {
         const after =
           changed.status === before.status
             ? changed
-            : { ...changed, ...this.#ownership(changed.status, invocation.actor) };
+            : { ...changed, ...this.#ownership(changed.status, invocation) };
         checkStateChange(before, after);
         return JSON.stringify(before) === JSON.stringify(after)
           ? [{ block }]
@@ -180,7 +180,8 @@ export class BlockWriting {
     const { listing, owner } = this.#ports;
     const invocation: Invocation = { actor: "system", message: "Its owner is gone." };
     for (const { block, state } of await listing.withStatus("running")) {
-      if (state === undefined || (await owner.isAlive(state.lease))) continue;
+      if (state === undefined || state.lease === null) continue;
+      if (await owner.isAlive(state.lease)) continue;
       try {
         await this.changeState(invocation, block, {
           change: (now) => ({ ...now, status: "error" }),
@@ -216,15 +217,18 @@ export class BlockWriting {
       status: request.status ?? (content === undefined ? "pending" : "done"),
       flags: request.flags ?? {},
       metadata: request.metadata ?? {},
-      ...this.#ownership(request.status, invocation.actor),
+      ...this.#ownership(request.status, invocation),
       created: clock.now(),
     };
   }
 
-  /** Who writes a block while it runs, and under which lease. */
-  #ownership(status: BlockStatus | undefined, actor: string): Pick<BlockState, "owner" | "lease"> {
+  /** Who writes a block while it runs, and under which lease: none for callers that come and go. */
+  #ownership(
+    status: BlockStatus | undefined,
+    { actor, passing }: Invocation,
+  ): Pick<BlockState, "owner" | "lease"> {
     return status === "running"
-      ? { owner: actor, lease: this.#ports.owner.name }
+      ? { owner: actor, lease: passing === true ? null : this.#ports.owner.name }
       : { owner: null, lease: null };
   }
 }

@@ -13,6 +13,8 @@ export interface Invocation {
   readonly model?: string | undefined;
   readonly turn?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** The caller comes and goes, one process a call: a block it leaves running waits for its next call. */
+  readonly passing?: boolean | undefined;
   /** W3C trace context, passed on as it came. */
   readonly trace?: string | undefined;
 }

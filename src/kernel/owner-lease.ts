@@ -64,8 +64,7 @@ export class OwnerLease {
   }
 
   /** Whether somebody may still be at work under a lease. What has expired is taken, and so fenced off. */
-  async isAlive(lease: LeaseName | null): Promise<boolean> {
-    if (lease === null) return false;
+  async isAlive(lease: LeaseName): Promise<boolean> {
     if (lease.name === this.#lease.name) return lease.token === this.#lease.token;
     const { store, clock } = this.#ports;
     try {

@@ -106,7 +106,10 @@ function toCall<Input extends z.ZodType>(
   const call = own.call_id ?? invocation.call;
   return {
     input: parsed.data,
-    fingerprint: call === undefined ? "" : sha256Text(`${name} ${canonical(parsed.data)}`),
+    fingerprint:
+      call === undefined
+        ? ""
+        : sha256Text(`${name} ${canonical(asMeant(schema, invocation, parsed.data))}`),
     invocation: {
       ...invocation,
       reader: own.reader ?? invocation.reader,
@@ -114,6 +117,12 @@ function toCall<Input extends z.ZodType>(
       message: own.message ?? invocation.message,
     },
   };
+}
+
+/** Where the caller is counts as an argument of what goes there unless it is told otherwise. */
+function asMeant(schema: z.ZodType, { context }: Invocation, input: unknown): unknown {
+  const takesContext = schema instanceof z.ZodObject && "context" in schema.shape;
+  return takesContext ? { context, ...(input as object) } : input;
 }
 
 function invalidInput(tool: string, error: z.ZodError): KumikoError {

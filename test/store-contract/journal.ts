@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Store } from "../../src/kernel/ports.ts";
+import type { Store, StoredCommit } from "../../src/kernel/ports.ts";
 import { batch, commit, encode, grow, type NewWorld, readAll } from "./support.ts";
 
 const A = "main~ann~1";
@@ -34,10 +34,69 @@ export function journalTests(newWorld: NewWorld): void {
       await store.compact(A, upTo);
       for (const after of [0, 9, 10, 11, 59, 60, all.length - 1, all.length, all.length + 5]) {
         expect(await store.commitsOf(A, after)).toEqual(all.slice(after));
+        for (const end of [0, 9, 12, 33, 60, 61, all.length - 1, all.length, all.length + 5])
+          expect(await store.commitsOf(A, after, end)).toEqual(all.slice(after, end));
       }
     }
     expect(await store.commitsOf("main~nobody~1", 0)).toEqual([]);
     await store.compact("main~nobody~1", 10);
+  });
+
+  it("knows a block's version at every position, before and after compaction", async () => {
+    await using world = await newWorld();
+    await using store = await world.open();
+    await interleave(store);
+    const whole = await readAll(store, 1000);
+    const expectVersions = async (): Promise<void> => {
+      for (const block of [A, B, "main~nobody~1"]) {
+        let version = 0;
+        expect(await store.versionAt(block, 0)).toBe(0);
+        for (const one of whole) {
+          if (one.block === block) version = one.version;
+          expect([one.position, await store.versionAt(block, one.position)]).toEqual([
+            one.position,
+            version,
+          ]);
+        }
+      }
+    };
+    await expectVersions();
+    for (const upTo of [10, 11, 60]) {
+      await store.compact(A, upTo);
+      await expectVersions();
+    }
+    await store.compact(A, 1000);
+    await store.compact(B, 20);
+    await expectVersions();
+  });
+
+  it("pages by the size of bodies, at least one at a time, compacted or not", async () => {
+    await using world = await newWorld();
+    await using store = await world.open();
+    const sizes = [10, 90_000, 5, 5, 200_000, 0, 60_000, 60_000, 1, 70_000, 3, 3];
+    for (const [at, size] of sizes.entries()) {
+      const [block, version] = at % 3 === 0 ? [B, at / 3] : [A, at - Math.ceil((at + 1) / 3)];
+      await store.commit(batch([commit(block, version, { body: new Uint8Array(size) })]));
+    }
+    const whole = await readAll(store, 1000);
+    for (const compact of ["none", "some", "all"]) {
+      if (compact === "some") await store.compact(A, 4);
+      if (compact === "all") for (const block of [A, B]) await store.compact(block, 1000);
+      for (const bytes of [0, 1, 1000, 130_000, 1_000_000]) {
+        const seen: StoredCommit[] = [];
+        while (seen.length < whole.length) {
+          const page = await store.changesSince(seen.length, 5, bytes);
+          const next = whole.slice(seen.length, seen.length + 5);
+          expect(page).toEqual(next.slice(0, page.length));
+          const sum = (of: readonly StoredCommit[]): number =>
+            of.reduce((all, { body }) => all + body.length, 0);
+          expect(page.length === 1 || sum(page) <= bytes).toBe(true);
+          if (page.length < next.length)
+            expect(sum(next.slice(0, page.length + 1))).toBeGreaterThan(bytes);
+          seen.push(...page);
+        }
+      }
+    }
   });
 
   it("goes on after compaction as if there had been none", async () => {

@@ -55,6 +55,12 @@ export function valueTests(newWorld: NewWorld): void {
     expect(await store.get("settings", "a")).toBe("1");
     expect(await store.get("settings", "")).toBe("");
     expect(await store.get("settings", "c")).toBeUndefined();
+    const keys = async (page: object): Promise<string[]> =>
+      (await store.list("settings", page)).map(({ key }) => key);
+    expect(await keys({})).toEqual(["", "a", "b"]);
+    expect(await keys({ limit: 2 })).toEqual(["", "a"]);
+    expect(await keys({ after: "", limit: 1 })).toEqual(["a"]);
+    expect(await keys({ after: "a" })).toEqual(["b"]);
     await store.put("settings", "b", "4");
     await store.put("settings", "", undefined);
     await store.put("settings", "never there", undefined);

@@ -195,7 +195,7 @@ export class KernelClient {
     const earlier = life.seen.filter((each) => each.block === block);
     const { version, text } =
       random.next() < 0.4 ? random.pick(earlier) : { ...read, text: read.content };
-    const lines = text === "" ? 0 : text.split("\n").length;
+    const lines = text === "" ? 0 : text.replace(/\n$/, "").split("\n").length;
     const line = random.below(Math.min(lines, 3) + 1);
     const operation =
       line < lines && random.next() < 0.7

@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { fitting } from "../../app/index.ts";
+import type { ContextInfo } from "../../kernel/index.ts";
 import { printJson, styled } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
@@ -42,14 +43,18 @@ export function listContexts(terminal: Terminal, flags: HomeFlags): Promise<numb
     }
     const width = Math.max(0, ...contexts.map(({ context }) => context.length));
     const lines = contexts.map(
-      ({ context, created, by }) =>
-        `${styled(terminal, "bold", context.padEnd(width))}  ` +
-        styled(terminal, "dim", `since ${moment(created)} by ${by}`),
+      (info) => `${styled(terminal, "bold", info.context.padEnd(width))}  ${since(terminal, info)}`,
     );
     if (lines.length === 0) lines.push("No contexts yet: kumiko context new <name>");
     await terminal.print(`${lines.join("\n")}\n`);
     return exitCode.fine;
   });
+}
+
+function since(terminal: Terminal, { created, by, damaged }: ContextInfo): string {
+  return created === null || by === null
+    ? styled(terminal, "red", `its entry is damaged; its blocks can be used (${damaged})`)
+    : styled(terminal, "dim", `since ${moment(created)} by ${by}`);
 }
 
 /** Blocks that are shown at most; `kumiko block list` shows all. */
@@ -62,7 +67,12 @@ export function showContext(
 ): Promise<number> {
   return withKernel(terminal, flags, "kumiko context show", async (kernel, { actor, signal }) => {
     const members = await kernel.contexts.members(context);
-    const info = (await kernel.contexts.list()).find((each) => each.context === context)!;
+    const info = (await kernel.contexts.list()).find((each) => each.context === context) ?? {
+      context,
+      created: null,
+      by: null,
+      damaged: `There is no entry of ${context} any more.`,
+    };
     const listed = (await registry.execute(
       kernel,
       "block_list",
@@ -76,7 +86,7 @@ export function showContext(
     const there = members.map(({ nick, instance }) => `${nick} (${instance})`).join(", ");
     const lines = [
       `${styled(terminal, "bold", context)}  ` +
-        styled(terminal, "dim", `kernel ${kernel.id}, since ${moment(info.created)} by ${info.by}`),
+        `${styled(terminal, "dim", `kernel ${kernel.id}, `)}${since(terminal, info)}`,
       `members: ${there === "" ? "none" : there}`,
       "",
       ...printList(terminal, { ...listed, truncated: false }),
@@ -95,7 +105,7 @@ export function joinContext(
 ): Promise<number> {
   return withKernel(terminal, flags, "kumiko context join", async (kernel, { actor }) => {
     const { nick, instance } = memberOf(flags, actor);
-    const member = await kernel.contexts.join(context, nick, instance);
+    const member = await kernel.contexts.join(context, { nick, instance, by: actor });
     if (flags.json) await printJson(terminal, { ok: true, ...member });
     else await terminal.print(`${nick} (${instance}) is in ${context}.\n`);
     return exitCode.fine;
@@ -109,7 +119,7 @@ export function leaveContext(
 ): Promise<number> {
   return withKernel(terminal, flags, "kumiko context leave", async (kernel, { actor }) => {
     const member = { context, kernel: kernel.id, ...memberOf(flags, actor) };
-    const left = await kernel.contexts.leave(member);
+    const left = await kernel.contexts.leave(member, actor);
     const who = `${member.nick} (${member.instance})`;
     if (flags.json) await printJson(terminal, { ok: true, left, ...member });
     else await terminal.print(`${who} ${left ? "has left" : "was not in"} ${context}.\n`);

@@ -30,7 +30,8 @@ export function exportKernel(
   flags: ExportFlags,
 ): Promise<number> {
   return withKernel(terminal, flags, "kumiko export", async (kernel, { signal }) => {
-    const position = positionOf(kernel, flags.atPosition);
+    const position = flags.atPosition ?? kernel.feed.head;
+    kernel.feed.checkPosition(position);
     if (flags.context !== undefined) await kernel.contexts.check(flags.context);
     const contexts = (await kernel.contexts.list()).filter(
       ({ context }) => flags.context === undefined || flags.context === context,
@@ -70,16 +71,6 @@ export function exportKernel(
     }
     return unreadable.length === 0 ? exitCode.fine : exitCode.rejected;
   });
-}
-
-function positionOf(kernel: Kernel, wanted: number | undefined): number {
-  const { head } = kernel.feed;
-  if (wanted === undefined || wanted <= head) return wanted ?? head;
-  throw new KumikoError(
-    "out_of_range",
-    `There is no position ${wanted}: this kernel has positions 0 to ${head}.`,
-    { position: wanted, minimum: 0, maximum: head },
-  );
 }
 
 /** Depth first, children below their parents; however deep, without a stack of calls. */

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
-import { join, relative, resolve } from "node:path";
+import { mkdir, open, readdir, readFile, realpath, rename, rm } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
 import { KumikoError } from "../../base/index.ts";
+import { containedFolder } from "../contained-path.ts";
 import type { Terminal } from "../terminal.ts";
 import { isMissing, isSystemError } from "../text-file.ts";
 
@@ -17,14 +18,18 @@ export interface ExportFile {
 
 /**
  * A folder of plain files and an index of them. The index is written last: a folder without one is not
- * complete.
+ * complete. What is in the folder already may have been put there by anyone: nothing outside of it is written
+ * or removed, whatever links it holds.
  */
 export class ExportFolder {
   readonly path: string;
+  /** The same with all links followed. */
+  readonly #root: string;
   readonly #earlier: readonly string[];
 
-  private constructor(path: string, earlier: readonly string[]) {
+  private constructor(path: string, root: string, earlier: readonly string[]) {
     this.path = path;
+    this.#root = root;
     this.#earlier = earlier;
   }
 
@@ -33,8 +38,9 @@ export class ExportFolder {
     const path = resolve(terminal.folder, name);
     return writing(path, async () => {
       await mkdir(path, { recursive: true });
-      const content = await readdir(path);
-      if (content.length === 0) return new ExportFolder(path, []);
+      const root = await realpath(path);
+      const content = await readdir(root);
+      if (content.length === 0) return new ExportFolder(path, root, []);
       if (!force) {
         throw new KumikoError(
           "already_exists",
@@ -42,9 +48,9 @@ export class ExportFolder {
           { path },
         );
       }
-      const earlier = await earlierFiles(path);
-      await rm(join(path, INDEX), { force: true });
-      return new ExportFolder(path, earlier);
+      const earlier = await earlierFiles(root);
+      await rm(join(root, INDEX), { force: true });
+      return new ExportFolder(path, root, earlier);
     });
   }
 
@@ -72,22 +78,42 @@ export class ExportFolder {
   async finish(files: readonly string[], index: object): Promise<void> {
     const kept = new Set(files);
     for (const old of this.#earlier.filter((name) => !kept.has(name)))
-      await writing(this.path, () => rm(join(this.path, old), { force: true }));
+      await writing(this.path, () => this.#remove(old));
     const text = JSON.stringify({ format: FORMAT, ...index, files }, undefined, 2);
     await this.#replace(INDEX, `${text}\n`);
   }
 
+  /** A name that leads elsewhere is not ours. */
+  async #remove(name: string): Promise<void> {
+    const folder = await containedFolder(this.#root, name).catch((error: unknown) => {
+      if (error instanceof KumikoError) return undefined;
+      throw error;
+    });
+    if (folder !== undefined) await rm(join(folder, basename(name)), { force: true });
+  }
+
+  /** Asked again before each step: someone may put a link in the place of a folder meanwhile. */
+  async #folderOf(name: string): Promise<string> {
+    const folder = await containedFolder(this.#root, name);
+    if (folder !== undefined) return folder;
+    const path = join(this.path, name);
+    throw new KumikoError(
+      "file_unwritable",
+      `${path} leads out of ${this.path} through a link: remove the link, or export to another folder.`,
+      { path, reason: "link" },
+    );
+  }
+
   async #replace(name: string, text: string): Promise<void> {
-    const file = join(this.path, name);
-    const folder = join(file, "..");
-    const temporary = join(folder, `.kumiko-${randomUUID()}.tmp`);
-    await writing(file, async () => {
-      await mkdir(folder, { recursive: true });
+    await writing(join(this.path, name), async () => {
+      await mkdir(await this.#folderOf(name), { recursive: true });
+      const folder = await this.#folderOf(name);
+      const temporary = join(folder, `.kumiko-${randomUUID()}.tmp`);
       try {
         await using handle = await open(temporary, "wx");
         await handle.writeFile(text);
         await handle.sync();
-        await rename(temporary, file);
+        await rename(temporary, join(await this.#folderOf(name), basename(name)));
       } catch (error) {
         await rm(temporary, { force: true });
         throw error;
@@ -96,15 +122,13 @@ export class ExportFolder {
   }
 }
 
-/** What an earlier export wrote here, as its own index says; names that lead elsewhere are not ours. */
+/** What an earlier export wrote here, as its own index says. */
 async function earlierFiles(path: string): Promise<string[]> {
   try {
     const index: unknown = JSON.parse(await readFile(join(path, INDEX), "utf8"));
     if (typeof index !== "object" || index === null || !("files" in index)) return [];
     if (!("format" in index) || index.format !== FORMAT || !Array.isArray(index.files)) return [];
-    return index.files
-      .map(String)
-      .filter((name) => !relative(path, join(path, name)).startsWith(".."));
+    return index.files.filter((name) => typeof name === "string");
   } catch (error) {
     if (isMissing(error) || error instanceof SyntaxError) return [];
     throw error;

@@ -43,7 +43,7 @@ function purge(
   command: string,
 ): Promise<number> {
   return withKernel(terminal, flags, command, async (kernel, caller) => {
-    const preview = await untilInterrupted(caller.signal, kernel.previewPurge(request));
+    const preview = await untilInterrupted(caller.signal, kernel.previewPurge(caller, request));
     if (flags.dryRun === true) return report(terminal, flags, preview);
     if (preview.places.length > 0) await confirm(terminal, flags, preview);
     const purged = await carryOut(kernel, caller, request, flags);

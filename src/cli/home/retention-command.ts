@@ -33,8 +33,8 @@ export async function setRetention(terminal: Terminal, flags: RetentionFlags): P
       {},
     );
   }
-  return withKernel(terminal, flags, "kumiko retention set", async (kernel) => {
-    const settings = await kernel.retention.set(changes);
+  return withKernel(terminal, flags, "kumiko retention set", async (kernel, { actor }) => {
+    const settings = await kernel.retention.set(changes, actor);
     if (flags.json) await printJson(terminal, { ok: true, kernel: kernel.id, ...settings });
     else await terminal.print(described(terminal, settings));
     return exitCode.fine;

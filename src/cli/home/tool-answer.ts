@@ -75,10 +75,9 @@ function printFlip(terminal: Terminal, what: string, answer: Answer): string[] {
 function printRead(terminal: Terminal, answer: Answer, input: Answer): string[] {
   const content = String(answer["content"]);
   const count = Number(answer["line_count"]);
-  if (input["line_numbers"] === false) return content === "" ? [] : [content];
   const range = input["range"] as { start: number; end: number } | undefined;
   const first = Math.min(range?.start ?? 0, count) + 1;
-  const lines = count === 0 || first > count ? [] : content.split("\n");
+  const lines = count === 0 || first > count ? [] : content.replace(/\n$/, "").split("\n");
   const width = String(first + lines.length - 1).length;
   const head = [
     bold(terminal, input["block_id"]),

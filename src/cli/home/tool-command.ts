@@ -31,6 +31,7 @@ export async function runTool(terminal: Terminal, tool: AnyTool, call: ToolCall)
     const { KUMIKO_READER, KUMIKO_CONTEXT } = terminal.environment;
     const invocation = {
       ...caller,
+      passing: true,
       reader: KUMIKO_READER || `cli:${caller.actor}`,
       context: KUMIKO_CONTEXT || undefined,
     };
@@ -41,6 +42,7 @@ export async function runTool(terminal: Terminal, tool: AnyTool, call: ToolCall)
     const asked = flags.json ? input : forPeople(tool, input);
     const answer = (await registry.execute(kernel, tool.name, invocation, asked)) as Input;
     if (flags.json) await printJson(terminal, { ok: true, counted_from: 0, ...answer });
+    else if (input["line_numbers"] === false) await terminal.print(String(answer["content"]));
     else await printAnswer(terminal, tool.name, input, answer);
     return exitCode.fine;
   });

@@ -135,7 +135,9 @@ function addUpkeepVerbs(terminal: Terminal, program: Command, finish: Finish): v
 function addPurgeVerbs(terminal: Terminal, program: Command, finish: Finish): void {
   const group = program
     .command("purge")
-    .description("remove a text or a block's text for good, from all of history")
+    .description(
+      "remove a text, or all that a block says, for good, from all of history (files: once they are mounted)",
+    )
     .helpCommand(false);
   const load = () => import("./purge-command.ts");
   const verb = verbIn(terminal, group, finish);
@@ -145,8 +147,10 @@ function addPurgeVerbs(terminal: Terminal, program: Command, finish: Finish): vo
       "remove a text wherever it ever stood; - reads it from standard input",
       (secret, flags) => load().then(({ purgeText }) => purgeText(terminal, secret, flags)),
     ),
-    verb("block <block>", "remove everything a block ever said", (block, flags) =>
-      load().then(({ purgeBlock }) => purgeBlock(terminal, block, flags)),
+    verb(
+      "block <block>",
+      "remove everything a block ever said: text, messages, metadata",
+      (block, flags) => load().then(({ purgeBlock }) => purgeBlock(terminal, block, flags)),
     ),
   ];
   for (const command of declared) {

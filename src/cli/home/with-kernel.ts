@@ -30,17 +30,21 @@ export async function withWorld<Result>(
   using interruption = terminal.interruption();
   const { signal } = interruption;
   const damages: DamageReport[] = [];
-  await using world = openWorld(homeOf(terminal, flags, command), (report) => damages.push(report));
   let refused: string | undefined;
   try {
+    const home = homeOf(terminal, flags, command);
+    await using world = openWorld(home, (report) => damages.push(report));
     return await run(world, { actor, signal });
   } catch (error) {
     if (error instanceof KumikoError) refused = printedFact(error.facts["block"]);
     if (!signal.aborted || error instanceof KumikoError) throw error;
     throw new KumikoError("aborted", "Interrupted.", { interrupted: true }, { cause: error });
   } finally {
-    for (const { block, why } of damages.filter((report) => report.block !== refused))
-      await terminal.complain(`kumiko: ${block} is damaged (${why}): run kumiko doctor\n`);
+    // When the world is closed: some damage is found only by what is done meanwhile.
+    for (const { block, table, why } of damages.filter((report) => report.block !== refused))
+      await terminal.complain(
+        `kumiko: ${block ?? `a row in ${table}`} is damaged (${why}): run kumiko doctor\n`,
+      );
   }
 }
 

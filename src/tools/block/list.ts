@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { BlockState, BlockText, Kernel, ListedBlock } from "../../kernel/index.ts";
+import type { BlockState, BlockText, Invocation, Kernel, ListedBlock } from "../../kernel/index.ts";
 import { KumikoError } from "../../base/index.ts";
 import { blockKind, blockRole, blockStatus } from "../../protocol/index.ts";
 import { defineTool } from "../define-tool.ts";
@@ -8,6 +8,8 @@ import { checkBlock } from "./shared.ts";
 const SUMMARY_UNITS = 80;
 /** Blocks asked for at once. */
 const PAGE = 200;
+/** As many blocks of one status are put in order; of more, walking soon finds enough. */
+const RARE = 1000;
 
 const listed = z.strictObject({
   block_id: z.string(),
@@ -18,6 +20,11 @@ const listed = z.strictObject({
   path: z.string().optional(),
   summary: z.string(),
   version: z.int().nullable(),
+  dirty: z
+    .boolean()
+    .describe(
+      "whether a file's block has changes that its file lacks; false until files are mounted",
+    ),
   quarantined: z
     .string()
     .optional()
@@ -28,7 +35,8 @@ export const blockList = defineTool({
   name: "block_list",
   description:
     "Lists blocks of a conversation in its order: those without a parent, or the children of parent_id, depth levels deep. " +
-    "Filters by kind, status and path. Stops at limit and says where to go on. With position, everything is as it stood then.",
+    "Filters by kind, status and path. Stops at limit and says where to go on. With position, everything is as it stood then; " +
+    "without any conversation it is then the whole kernel, conversation by conversation.",
   writes: false,
   input: z.strictObject({
     parent_id: z.string().optional().describe("only what stands below this block"),
@@ -52,27 +60,55 @@ export const blockList = defineTool({
     { when: "The last ten.", input: { limit: 10, newest_first: true } },
   ],
   async run(kernel, { input, invocation }) {
-    const context = input.context ?? invocation.context;
-    if (context === undefined) {
-      throw new KumikoError("invalid_argument", "Say which context to list: pass context.", {});
-    }
-    await kernel.contexts.check(context);
-    const limit = input.limit ?? 100;
+    const { position, parent_id: parent = null, after, limit = 100 } = input;
+    if (position !== undefined) kernel.feed.checkPosition(position);
+    const contexts = await contextsOf(kernel, input, invocation);
     const blocks: Listed[] = [];
     let truncated = false;
-    const query: Walk = { ...input, context, page: Math.min(PAGE, limit + 1) };
-    const parent = input.parent_id ?? null;
-    const path = input.after === undefined ? [] : await pathTo(kernel, parent, input.after);
-    await walk(kernel, query, parent, path, async (child) => {
-      const described = await describe(kernel, child, input);
-      if (described === undefined) return true;
+    const visit = async (child: ListedBlock): Promise<boolean> => {
+      const certain = isAsItWas(child, position) ? matches(child.state, input) : undefined;
+      if (certain === false) return true;
+      truncated = certain === true && blocks.length === limit;
+      // No text is read of what is only counted.
+      const described = truncated ? undefined : await describe(kernel, child, input);
+      if (described === undefined) return !truncated;
       truncated = blocks.length === limit;
       if (!truncated) blocks.push(described);
       return !truncated;
-    });
+    };
+    const path = after === undefined ? [] : await pathTo(kernel, parent, after);
+    const filtered = (input.kind ?? input.status ?? input.path_prefix) !== undefined;
+    const page = filtered ? PAGE : Math.min(PAGE, limit + 1);
+    let begun = path[0] === undefined;
+    for (const context of contexts) {
+      const query: Walk = { ...input, context, page };
+      const from = begun || context !== path[0]!.context ? [] : path;
+      begun ||= from.length > 0;
+      if (begun && !(await visitAll(kernel, query, parent, from, visit))) break;
+    }
     return { blocks, truncated, after: truncated ? blocks.at(-1)!.block_id : undefined };
   },
 });
+
+/** The one that is named or that the caller is in; at a position and with neither, every one. */
+async function contextsOf(
+  kernel: Kernel,
+  input: { context?: string | undefined; parent_id?: string | undefined } & Wanted,
+  invocation: Invocation,
+): Promise<readonly string[]> {
+  const context = input.context ?? invocation.context;
+  if (context !== undefined) {
+    await kernel.contexts.check(context);
+    return [context];
+  }
+  if (input.position !== undefined && input.parent_id === undefined)
+    return (await kernel.contexts.list()).map((info) => info.context);
+  throw new KumikoError(
+    "invalid_argument",
+    "Say which context to list: pass context. With position and without parent_id, all are listed.",
+    {},
+  );
+}
 
 type Listed = z.input<typeof listed>;
 
@@ -85,6 +121,7 @@ interface Wanted {
 
 interface Walk {
   readonly context: string;
+  readonly status?: BlockState["status"] | undefined;
   readonly depth?: number | undefined;
   readonly position?: number | undefined;
   readonly newest_first?: boolean | undefined;
@@ -107,6 +144,78 @@ async function pathTo(
   );
 }
 
+type Visit = (child: ListedBlock) => Promise<boolean>;
+
+/** Those of a status that few have are asked for by it; everything else is walked through. */
+async function visitAll(
+  kernel: Kernel,
+  query: Walk,
+  parent: string | null,
+  path: readonly BlockState[],
+  visit: Visit,
+): Promise<boolean> {
+  const rare = await ofStatus(kernel, query, parent);
+  if (rare === undefined) return walk(kernel, query, parent, path, visit);
+  const compare = conversationOrder(query.newest_first ?? false);
+  const from = path.map(({ order }) => order);
+  const sorted = rare.toSorted((a, b) => compare(a.path, b.path));
+  for (const { child, path: place } of sorted) {
+    if (from.length > 0 && compare(place, from) <= 0) continue;
+    if (!(await visit(child))) return false;
+  }
+  return true;
+}
+
+interface Placed {
+  readonly child: ListedBlock;
+  /** The order of each block from below the parent down to it. */
+  readonly path: readonly string[];
+}
+
+/** Undefined when walking is better: at a position, or when many blocks have that status. */
+async function ofStatus(
+  kernel: Kernel,
+  { context, status, position, depth = 1 }: Walk,
+  parent: string | null,
+): Promise<Placed[] | undefined> {
+  if (status === undefined || status === "done" || position !== undefined) return undefined;
+  const found = (await kernel.blocksWithStatus(status)).filter(
+    ({ state }) => state?.context === context,
+  );
+  if (found.length > RARE) return undefined;
+  const placed: Placed[] = [];
+  for (const child of found) {
+    try {
+      const up = [child.state!, ...(await kernel.ancestors(child.block))];
+      const top = up.findIndex((state) => state.parent === parent);
+      if (top < 0 || top >= depth) continue;
+      placed.push({
+        child,
+        path: up
+          .slice(0, top + 1)
+          .map(({ order }) => order)
+          .toReversed(),
+      });
+    } catch (error) {
+      // One above it cannot be read: it is found from there.
+      if (error instanceof KumikoError && error.code === "quarantined") return undefined;
+      throw error;
+    }
+  }
+  return placed;
+}
+
+/** A block before what stands below it, siblings by their order. */
+function conversationOrder(newestFirst: boolean) {
+  return (a: readonly string[], b: readonly string[]): number => {
+    for (let at = 0; at < a.length && at < b.length; at++) {
+      const [left, right] = [a[at]!, b[at]!];
+      if (left !== right) return left < right === newestFirst ? 1 : -1;
+    }
+    return a.length - b.length;
+  };
+}
+
 /**
  * In conversation order, until `visit` has enough. Answers whether it wants more. Begins behind the last block
  * of `path`, which leads there.
@@ -116,7 +225,7 @@ async function walk(
   query: Walk,
   parent: string | null,
   path: readonly BlockState[],
-  visit: (child: ListedBlock) => Promise<boolean>,
+  visit: Visit,
 ): Promise<boolean> {
   const { context, depth = 1, position, newest_first: newestFirst, page: limit } = query;
   const below = { ...query, depth: depth - 1 };
@@ -142,9 +251,8 @@ async function describe(
   child: ListedBlock,
   wanted: Wanted,
 ): Promise<Listed | undefined> {
-  const { block, state } = child;
+  const { block } = child;
   const { position } = wanted;
-  if (state !== undefined && position === undefined && !matches(state, wanted)) return undefined;
   if (child.quarantined !== undefined) return damagedEntry(child, child.quarantined);
   let read: BlockText;
   try {
@@ -154,6 +262,14 @@ async function describe(
     return damagedEntry(child, error.message);
   }
   return matches(read.state, wanted) ? { ...columns(read.state), ...summary(read) } : undefined;
+}
+
+/** Whether what the block is now is also what it was at the moment that is asked for. */
+function isAsItWas(
+  child: ListedBlock,
+  position: number | undefined,
+): child is ListedBlock & { readonly state: BlockState } {
+  return child.state !== undefined && (position === undefined || child.changed <= position);
 }
 
 function matches({ kind, status, metadata }: BlockState, wanted: Wanted): boolean {
@@ -172,6 +288,7 @@ function columns(state: BlockState): Omit<Listed, "summary" | "version"> {
     role: state.role,
     kind: state.kind,
     status: state.status,
+    dirty: false,
     ...(typeof path === "string" && { path }),
   };
 }
@@ -191,7 +308,7 @@ function lineCount(text: string): number {
 function damagedEntry({ block, state }: ListedBlock, quarantined: string): Listed {
   const known =
     state === undefined
-      ? { block_id: block, parent_id: null, role: null, kind: null, status: null }
+      ? { block_id: block, parent_id: null, role: null, kind: null, status: null, dirty: false }
       : columns(state);
   return { ...known, summary: "", version: null, quarantined };
 }

@@ -8,7 +8,7 @@ import { blockArgument, checkBlock } from "./shared.ts";
 export const blockRead = defineTool({
   name: "block_read",
   description:
-    "Reads a block, with line numbers counted from 0 unless line_numbers is false. Your later edits by line mean the version " +
+    "Reads a block, with line numbers counted from 0; with line_numbers false its exact text. Your later edits by line mean the version " +
     "you read here, even if others write meanwhile.",
   writes: false,
   input: z.strictObject({
@@ -54,9 +54,11 @@ export const blockRead = defineTool({
     const chosen = lines.slice(from, Math.max(from, end));
     const width = String(from + chosen.length).length;
     const numbered = chosen.map((line, index) => `${String(from + index).padStart(width)} ${line}`);
+    const ended = from + chosen.length < lines.length || text.endsWith("\n");
+    const exact = chosen.join("\n") + (chosen.length > 0 && ended ? "\n" : "");
     kernel.readers.show(invocation, block, version);
     return {
-      content: input.line_numbers === false ? chosen.join("\n") : numbered.join("\n"),
+      content: input.line_numbers === false ? exact : numbered.join("\n"),
       metadata: state.metadata,
       role: state.role,
       kind: state.kind,

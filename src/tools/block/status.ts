@@ -62,8 +62,7 @@ export const blockStatusTool = defineTool({
         metadata: state.metadata,
       }),
     });
-    if (base !== undefined)
-      kernel.readers.show(invocation.reader ?? invocation.actor, block, answer.version);
+    if (base !== undefined) kernel.readers.advance(invocation, block, answer.version);
     return answer;
   },
 });

@@ -1,12 +1,13 @@
 import { z } from "zod";
 import { KumikoError } from "../../base/index.ts";
-import type { FeedEvent, Kernel } from "../../kernel/index.ts";
+import { eventUnits, type FeedEvent, type Kernel } from "../../kernel/index.ts";
 import { feedEvent } from "../../protocol/index.ts";
 import { defineStream } from "../define-tool.ts";
 import { eventsSince, heldVersion } from "./held-version.ts";
 import { checkBlock } from "./shared.ts";
 
 const BATCH = 1024;
+const BATCH_UNITS = 1_000_000;
 
 export const blockSubscribe = defineStream({
   name: "block_subscribe",
@@ -81,17 +82,45 @@ async function* follow(
   head: number,
   live: AsyncIterable<FeedEvent[]>,
 ): AsyncGenerator<{ events: FeedEvent[]; position: number }, void, void> {
-  const lacking: FeedEvent[] = [];
-  for (const { block_id, version } of held) {
-    const events = await eventsSince(kernel, checkBlock(block_id), version);
-    // What comes after the head comes with the feed.
-    for (const event of events) if (event.position <= head) lacking.push(event);
+  let events: FeedEvent[] = [];
+  let units = 0;
+  for await (const event of lackingIn(kernel, held, head)) {
+    if (events.length === BATCH || (events.length > 0 && units > BATCH_UNITS)) {
+      yield { events, position: events.at(-1)!.position };
+      [events, units] = [[], 0];
+    }
+    events.push(event);
+    units += eventUnits(event);
   }
-  lacking.sort((a, b) => a.position - b.position);
-  for (let start = 0; start < lacking.length; start += BATCH) {
-    const events = lacking.slice(start, start + BATCH);
-    // Other blocks have nothing in between: they begin at the head.
-    yield { events, position: start + BATCH < lacking.length ? events.at(-1)!.position : head };
+  // Other blocks have nothing in between: they begin at the head.
+  if (events.length > 0) yield { events, position: head };
+  for await (const batch of live) yield { events: batch, position: batch.at(-1)!.position };
+}
+
+interface Line {
+  readonly pages: AsyncGenerator<readonly FeedEvent[], void, void>;
+  waiting: FeedEvent[];
+}
+
+/** What is lacking of several blocks, in the order of positions. What comes after the head comes with the feed. */
+async function* lackingIn(
+  kernel: Kernel,
+  held: readonly z.output<typeof heldVersion>[],
+  head: number,
+): AsyncGenerator<FeedEvent, void, void> {
+  const lines: Line[] = [];
+  /** Sorted, the line whose next event comes first last. */
+  const enter = async (line: Line): Promise<void> => {
+    if (line.waiting.length === 0) line.waiting = [...((await line.pages.next()).value ?? [])];
+    const position = line.waiting[0]?.position;
+    if (position === undefined || position > head) return;
+    const at = lines.findLastIndex(({ waiting }) => waiting[0]!.position > position);
+    lines.splice(at + 1, 0, line);
+  };
+  for (const { block_id, version } of held)
+    await enter({ pages: eventsSince(kernel, checkBlock(block_id), version), waiting: [] });
+  for (let line = lines.pop(); line !== undefined; line = lines.pop()) {
+    yield line.waiting.shift()!;
+    await enter(line);
   }
-  for await (const events of live) yield { events, position: events.at(-1)!.position };
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { KumikoError } from "../../base/index.ts";
-import type { FeedEvent, Kernel } from "../../kernel/index.ts";
+import { eventUnits, type FeedEvent, type Kernel } from "../../kernel/index.ts";
 import { blockState, errorBody, feedEvent } from "../../protocol/index.ts";
 import { defineTool } from "../define-tool.ts";
 import { eventsSince, heldVersion } from "./held-version.ts";
@@ -8,7 +8,7 @@ import { checkBlock } from "./shared.ts";
 
 /** What one answer may carry, in UTF-16 units; the first item always fits. */
 const UNITS = 1_000_000;
-/** What an event without text takes. */
+/** What a block that is given whole takes beside its text. */
 const BARE = 200;
 
 const whole = z.strictObject({
@@ -104,17 +104,17 @@ async function byVersions(
       continue;
     }
     try {
-      const lacking = await lackingOf(kernel, each.block_id, each.version);
+      const room = { events: limit - answer.events.length, units };
+      const lacking = await lackingOf(kernel, each.block_id, each.version, room);
       if ("text" in lacking) {
         answer.whole.push(lacking);
         units -= lacking.text.length + BARE;
         continue;
       }
-      const given = lacking.events.slice(0, limit - answer.events.length);
-      answer.events.push(...given);
-      units -= weigh(given);
-      if (given.length < lacking.events.length)
-        left.push({ block_id: each.block_id, version: given.at(-1)!.version });
+      answer.events.push(...lacking.events);
+      units -= weigh(lacking.events);
+      if (lacking.more)
+        left.push({ block_id: each.block_id, version: lacking.events.at(-1)!.version });
     } catch (error) {
       if (!(error instanceof KumikoError)) throw error;
       unavailable.push({ block_id: each.block_id, error: errorBody.parse(error.toJSON()) });
@@ -123,17 +123,35 @@ async function byVersions(
   return { ...answer, unavailable, position, versions: left, truncated: left.length > 0 };
 }
 
+type Lacking = z.input<typeof whole> | { readonly events: FeedEvent[]; readonly more: boolean };
+
+/** Its events as far as there is room, or all of it when that is shorter. */
 async function lackingOf(
   kernel: Kernel,
   block: string,
   version: number,
-): Promise<z.input<typeof whole> | { events: FeedEvent[] }> {
-  const events = version === 0 ? [] : await eventsSince(kernel, checkBlock(block), version);
-  if (version > 0 && events.length === 0) return { events };
-  const now = await kernel.read(checkBlock(block));
-  return version === 0 || weigh(events) > now.text.length + BARE
-    ? { block_id: block, ...now }
-    : { events };
+  room: { readonly events: number; readonly units: number },
+): Promise<Lacking> {
+  const asWhole = async (): Promise<z.input<typeof whole>> => ({
+    block_id: block,
+    ...(await kernel.read(checkBlock(block))),
+  });
+  if (version === 0) return asWhole();
+  const events: FeedEvent[] = [];
+  let units = 0;
+  let more = false;
+  for await (const page of eventsSince(kernel, checkBlock(block), version)) {
+    for (const event of page) {
+      more = events.length > 0 && (events.length >= room.events || units > room.units);
+      if (more) break;
+      events.push(event);
+      units += eventUnits(event);
+    }
+    if (more) break;
+  }
+  if (events.length === 0) return { events, more };
+  const now = await asWhole();
+  return units > now.text.length + BARE ? now : { events, more };
 }
 
 async function byPosition(
@@ -143,25 +161,18 @@ async function byPosition(
   limit: number,
 ): Promise<Synced> {
   const { head } = kernel.feed;
-  if (position > head) {
-    throw new KumikoError(
-      "out_of_range",
-      `There is no position ${position}: this kernel has positions 0 to ${head}.`,
-      { position, minimum: 0, maximum: head },
-    );
-  }
+  kernel.feed.checkPosition(position);
   if (context !== undefined) await kernel.contexts.check(context);
   const page = await kernel.feed.page(position, limit);
-  const events = fitting(page.events);
-  const cut = events.length < page.events.length;
-  const reached = cut ? events.at(-1)!.position : page.position;
   return {
-    events: events.filter(({ block }) => context === undefined || block.startsWith(`${context}~`)),
+    events: page.events.filter(
+      ({ block }) => context === undefined || block.startsWith(`${context}~`),
+    ),
     whole: [],
     unavailable: page.damage.map(refused),
-    position: reached,
+    position: page.position,
     versions: [],
-    truncated: reached < head,
+    truncated: page.position < head,
   };
 }
 
@@ -173,21 +184,6 @@ function refused(error: KumikoError): Synced["unavailable"][number] {
   };
 }
 
-/** As many as one answer may carry, and at least one. */
-function fitting(events: readonly FeedEvent[]): FeedEvent[] {
-  let units = 0;
-  const end = events.findIndex((event, index) => {
-    units += weigh([event]);
-    return index > 0 && units > UNITS;
-  });
-  return end < 0 ? [...events] : events.slice(0, end);
-}
-
 function weigh(events: readonly FeedEvent[]): number {
-  let units = 0;
-  for (const { change } of events) {
-    units += BARE;
-    if ("splices" in change) for (const { insert } of change.splices) units += insert.length;
-  }
-  return units;
+  return events.reduce((sum, event) => sum + eventUnits(event), 0);
 }

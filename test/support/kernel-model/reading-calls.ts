@@ -37,7 +37,12 @@ export function readCall(dice: Dice, model: Model, block = dice.block()): Call {
       const chosen = lines.slice(start, Math.max(start, end));
       expect(answer).toMatchObject({ version: shown, status, line_count: lines.length });
       expect(answer["metadata"]).toEqual(metadata);
-      const content = String(answer["content"]).split("\n");
+      const text = String(answer["content"]);
+      const ended = line_numbers === false && text.endsWith("\n");
+      const last = start + chosen.length === lines.length;
+      if (line_numbers === false && chosen.length > 0)
+        expect(ended).toBe(!last || block.text.read(shown).endsWith("\n"));
+      const content = (ended ? text.slice(0, -1) : text).split("\n");
       const told =
         line_numbers === false ? content : content.map((line) => line.replace(/^ *\d+ /, ""));
       expect(told).toEqual(chosen.length === 0 ? [""] : chosen);

@@ -44,7 +44,7 @@ export async function everything(
         caller: dice.caller(),
         input: { block_id: block.id, version, line_numbers: false },
         expected: () => read,
-        check: ({ content }) => expect(content).toBe(block.text.read(version).replace(/\n$/, "")),
+        check: ({ content }) => expect(content).toBe(block.text.read(version)),
       });
   }
   for (let position = 0; position <= model.head; position += step)
