@@ -41,9 +41,12 @@ export class WorkerThread implements PooledThread {
   #receive: (message: unknown) => void = () => undefined;
   #fail: (error: KumikoError) => void = () => undefined;
   #ended = false;
+  readonly #beforeEnd: () => Promise<void>;
 
-  constructor(worker: WorkerLike) {
+  /** `beforeEnd` is awaited before the thread is ended by force. */
+  constructor(worker: WorkerLike, beforeEnd: () => Promise<void> = () => Promise.resolve()) {
     this.#worker = worker;
+    this.#beforeEnd = beforeEnd;
     this.#ready.promise.catch(() => undefined);
     worker.on("message", (message) => {
       if (typeof message === "object" && message !== null && "ready" in message) {
@@ -105,6 +108,7 @@ export class WorkerThread implements PooledThread {
 
   async end(): Promise<void> {
     this.#ended = true;
+    await this.#beforeEnd();
     await this.#worker.terminate();
   }
 

@@ -2,5 +2,4 @@ export type { Fault, FaultHook, WriteStep } from "./memory/faults.ts";
 export { MemoryDisk } from "./memory/memory-disk.ts";
 export { MemoryStore, type MemoryStoreOptions } from "./memory/memory-store.ts";
 export { copyDatabase } from "./sqlite/copy.ts";
-export { prepareWriter } from "./sqlite/writer-thread.ts";
 export { openSqliteStore, type SqliteStoreOptions } from "./sqlite/sqlite-store.ts";

@@ -29,10 +29,7 @@ export async function addHomeVerbs(
   addUpkeepVerbs(terminal, program, finish);
   const [verb = ""] = argv.filter((word) => !word.startsWith("-"));
   const wanted = verb in families || verb in aliases;
-  const help = argv.includes("--help") || argv.includes("-h");
-  const warming = wanted && !help ? warmUp() : undefined;
   const tools = wanted ? await import("./tool-verbs.ts") : undefined;
-  await warming;
   for (const group of program.commands) {
     if (group.name() === verb && verb in families) tools?.addToolVerbs(terminal, group, finish);
   }
@@ -40,12 +37,6 @@ export async function addHomeVerbs(
     if (alias === verb) tools?.addAlias(terminal, program, alias, argv, finish);
     else program.command(alias).description(summary);
   }
-}
-
-/** The thread that will write starts while the definitions are loaded: each takes about as long. */
-async function warmUp(): Promise<void> {
-  const { prepareWriter } = await import("../../store/index.ts");
-  prepareWriter();
 }
 
 function addContextVerbs(terminal: Terminal, program: Command, finish: Finish): void {

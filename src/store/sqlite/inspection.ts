@@ -10,10 +10,15 @@ export async function inspect(file: string, task: InspectionTask): Promise<unkno
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   worker.on("message", resolve);
   worker.on("error", reject);
-  worker.on("exit", (code) => reject(new Error(`The ${task} thread ended with ${code}.`)));
+  const ended = Promise.withResolvers<void>();
+  worker.on("exit", (code) => {
+    reject(new Error(`The ${task} thread ended with ${code}.`));
+    ended.resolve();
+  });
   try {
     return await promise;
   } finally {
-    await worker.terminate();
+    // It ends by itself: ended by force inside SQLite, it would take the process with it.
+    await ended.promise;
   }
 }

@@ -72,8 +72,5 @@ export type ToWriter =
   | { readonly requests: readonly Numbered[] }
   | { readonly close: true };
 
-/** From it: results, at last `closed`; or `failed` when the database could not be opened. */
-export type FromWriter =
-  | { readonly failed: Refusal }
-  | { readonly results: readonly Result[] }
-  | { readonly closed: true };
+/** From it: results; or `failed` when the database could not be opened. */
+export type FromWriter = { readonly failed: Refusal } | { readonly results: readonly Result[] };

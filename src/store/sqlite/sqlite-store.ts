@@ -24,7 +24,8 @@ import type { WriteRequest } from "./requests.ts";
 import { damagedRow } from "./row-hash.ts";
 import { SqliteSearch } from "./search/sqlite-search.ts";
 import type { Tables } from "./tables.ts";
-import { takeWriter, type WriterThread } from "./writer-thread.ts";
+import { scrubsPending } from "./vacuum.ts";
+import { WriterThread } from "./writer-thread.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -44,11 +45,12 @@ export async function openSqliteStore(
 ): Promise<Store> {
   await using opening = new AsyncDisposableStack();
   opening.use(sqliteErrors(file, () => FolderLock.take(file, shared, command)));
-  // The thread starts while the database is made ready and the first reads are answered. Disposed of after
-  // the reader, it is the last to close the database and so moves the WAL into it.
-  const writer = opening.use(takeWriter());
+  // Disposed of after the reader, it is the last to close the database and so moves the WAL into it.
+  const writer = opening.use(new WriterThread());
   const tables = opening.use(sqliteErrors(file, () => openForReading(file)));
   writer.open(file);
+  // What an earlier process had to remove from the file is removed now, not with the first write.
+  if (scrubsPending(tables.connection)) writer.start();
   const search = opening.use(new SqliteSearch({ file, warn }));
   return new SqliteStore(file, { writer, tables, search }, opening.move());
 }

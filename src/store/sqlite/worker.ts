@@ -15,6 +15,7 @@ let scheduled = false;
 const send = (message: FromWriter) => port.postMessage(message);
 
 port.once("message", (message: ToWriter) => {
+  if ("close" in message) return port.close();
   if (!("open" in message)) throw new Error("the first message opens the database");
   try {
     const writer = new Writer(message.open);
@@ -60,7 +61,6 @@ function work(writer: Writer): void {
     });
   } else if (closing) {
     writer.close();
-    send({ closed: true });
     port.close();
   }
 }

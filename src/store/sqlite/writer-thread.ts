@@ -10,28 +10,38 @@ interface Waiting {
 
 /** The main thread's side of worker.ts. Keeps the process alive only while something waits for it. */
 export class WriterThread implements AsyncDisposable {
-  readonly #worker: Worker;
+  #worker: Worker | undefined;
+  #file: string | undefined;
   readonly #waiting = new Map<number, Waiting>();
-  readonly #closed = Promise.withResolvers<void>();
+  readonly #exited = Promise.withResolvers<void>();
   #outbox: { number: number; request: WriteRequest }[] = [];
   #count = 0;
   #ended: KumikoError | undefined;
 
-  /** The thread starts, which takes longest; it touches no file before `open`. */
-  constructor() {
+  /** The thread starts with the first request, unless somebody knows before that there will be one. */
+  start(): Worker {
+    if (this.#worker !== undefined) return this.#worker;
     // Beside this file, compiled or not.
     const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
     const script = new URL(`./worker.${extension}`, import.meta.url);
     // Options such as a test runner's loaders are not for this thread.
-    this.#worker = new Worker(script, { execArgv: [], name: "kumiko-store" });
-    this.#worker.on("message", (message: FromWriter) => this.#receive(message));
-    this.#worker.on("error", (error: unknown) => this.#lost(error));
-    this.#worker.on("exit", (code) => this.#lost(new Error(`it ended with ${code}`)));
-    this.#worker.unref();
+    const worker = new Worker(script, { execArgv: [], name: "kumiko-store" });
+    worker.on("message", (message: FromWriter) => this.#receive(message));
+    worker.on("error", (error: unknown) => this.#lost(error));
+    worker.on("exit", (code) => {
+      this.#lost(new Error(`it ended with ${code}`));
+      this.#exited.resolve();
+    });
+    worker.unref();
+    this.#worker = worker;
+    if (this.#file !== undefined) this.#send({ open: this.#file });
+    return worker;
   }
 
+  /** Which database; the thread touches no file before it knows. */
   open(file: string): void {
-    this.#send({ open: file });
+    this.#file = file;
+    if (this.#worker !== undefined) this.#send({ open: file });
   }
 
   /** Resolves after fsync. What is asked for in one turn of the event loop travels together. */
@@ -39,7 +49,7 @@ export class WriterThread implements AsyncDisposable {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
     const { promise, resolve, reject } = Promise.withResolvers<WriteAnswer>();
     const number = (this.#count += 1);
-    if (this.#waiting.size === 0) this.#worker.ref();
+    if (this.#waiting.size === 0) this.start().ref();
     this.#waiting.set(number, { resolve, reject });
     this.#outbox.push({ number, request });
     if (this.#outbox.length === 1) queueMicrotask(() => this.#flush());
@@ -47,16 +57,17 @@ export class WriterThread implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    const worker = this.#worker;
     if (this.#ended === undefined) {
       this.#flush();
       this.#ended = closedStore();
-      this.#worker.ref();
-      // One that was asked for nothing may still be starting: it has nothing to finish.
-      if (this.#count === 0) this.#closed.resolve();
-      else this.#send({ close: true });
+      worker?.ref();
+      this.#send({ close: true });
     }
-    await this.#closed.promise;
-    await this.#worker.terminate();
+    if (worker === undefined) return;
+    // It ends by itself, when it has closed the database: ended by force inside SQLite, it would take the
+    // process with it.
+    await this.#exited.promise;
   }
 
   #flush(): void {
@@ -66,11 +77,10 @@ export class WriterThread implements AsyncDisposable {
   }
 
   #send(message: ToWriter): void {
-    this.#worker.postMessage(message);
+    this.#worker?.postMessage(message);
   }
 
   #receive(message: FromWriter): void {
-    if ("closed" in message) this.#closed.resolve();
     if ("failed" in message) this.#end(errorOf(message.failed));
     if (!("results" in message)) return;
     for (const result of message.results) {
@@ -79,7 +89,7 @@ export class WriterThread implements AsyncDisposable {
       if ("answer" in result) waiting.resolve(result.answer);
       else waiting.reject(errorOf(result.refusal));
     }
-    if (this.#waiting.size === 0 && this.#ended === undefined) this.#worker.unref();
+    if (this.#waiting.size === 0 && this.#ended === undefined) this.#worker?.unref();
   }
 
   /** The thread is gone: what it was doing may or may not be there. */
@@ -97,21 +107,7 @@ export class WriterThread implements AsyncDisposable {
     this.#ended ??= error;
     for (const waiting of this.#waiting.values()) waiting.reject(error);
     this.#waiting.clear();
-    this.#closed.resolve();
   }
-}
-
-let prepared: WriterThread | undefined;
-
-/** Starts a thread that the next store to open will use: it is ready sooner when its start overlaps something else. */
-export function prepareWriter(): void {
-  prepared ??= new WriterThread();
-}
-
-export function takeWriter(): WriterThread {
-  const taken = prepared ?? new WriterThread();
-  prepared = undefined;
-  return taken;
 }
 
 function errorOf({ code, sentence, facts }: Refusal): KumikoError {

@@ -13,7 +13,7 @@ export class IndexThread implements AsyncDisposable {
   readonly #worker: Worker;
   readonly #events: IndexEvents;
   readonly #waiting = new Map<number, () => void>();
-  readonly #over = Promise.withResolvers<void>();
+  readonly #exited = Promise.withResolvers<void>();
   #count = 0;
   ended = false;
 
@@ -24,7 +24,10 @@ export class IndexThread implements AsyncDisposable {
     this.#events = events;
     this.#worker.on("message", (message: FromIndexer) => this.#receive(message));
     this.#worker.on("error", (error: unknown) => this.#fail(String(error)));
-    this.#worker.on("exit", () => this.#end());
+    this.#worker.on("exit", () => {
+      this.#end();
+      this.#exited.resolve();
+    });
     this.#worker.unref();
   }
 
@@ -46,14 +49,13 @@ export class IndexThread implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // Nobody waits for what it is still building: what is committed of it stays, the rest comes next time.
-    if (this.#waiting.size > 0) this.#end();
+    // It stops between two batches: what is committed of them stays, the rest comes next time. Ended by
+    // force inside SQLite, it would take the process with it.
     if (!this.ended) {
       this.#worker.ref();
       this.#post({ close: true });
     }
-    await this.#over.promise;
-    await this.#worker.terminate();
+    await this.#exited.promise;
   }
 
   #post(message: ToIndexer): void {
@@ -67,7 +69,6 @@ export class IndexThread implements AsyncDisposable {
     }
     if ("dropped" in message) this.#events.dropped(message.dropped);
     if ("failed" in message) this.#fail(message.failed);
-    if ("closed" in message) this.#end();
   }
 
   #fail(why: string): void {
@@ -79,6 +80,5 @@ export class IndexThread implements AsyncDisposable {
     this.ended = true;
     for (const resolve of this.#waiting.values()) resolve();
     this.#waiting.clear();
-    this.#over.resolve();
   }
 }

@@ -41,7 +41,6 @@ function schedule(builder: IndexBuilder): void {
 function work(builder: IndexBuilder): void {
   if (closing) {
     builder[Symbol.dispose]();
-    send({ closed: true });
     port.close();
   } else if (builder.step()) {
     schedule(builder);

@@ -43,5 +43,4 @@ export type FromIndexer =
   | { readonly indexed: number }
   /** What was there could not be used and was deleted. */
   | { readonly dropped: string }
-  | { readonly failed: string }
-  | { readonly closed: true };
+  | { readonly failed: string };

@@ -7,6 +7,7 @@ import { asPatternError, TextMatcher, TextScan } from "../../../base/search/inde
 import type { BlockRow } from "../../../kernel/ports.ts";
 import { compareSearched, searchedRow, type SearchedRow } from "../../searched-rows.ts";
 import { Connection } from "../connection.ts";
+import { NativeGate } from "../native-gate.ts";
 import { Tables } from "../tables.ts";
 import { type Candidate, CandidateFinder } from "./candidates.ts";
 import type { FoundInBlock, FromSearcher, ToSearcher } from "./search-messages.ts";
@@ -15,9 +16,11 @@ import { TextCache } from "./text-cache.ts";
 type Task = Extract<ToSearcher, { search: unknown }>["search"];
 
 const port = parentPort!;
-const { file } = workerData as { file: string };
-const tables = new Tables(Connection.reader(file), false);
-const finder = new CandidateFinder(tables, file);
+const { file, gate: shared } = workerData as { file: string; gate: SharedArrayBuffer };
+/** Everything that calls SQLite goes through it, and nothing that may never come back. */
+const gate = new NativeGate(shared);
+const tables = gate.run(() => new Tables(Connection.reader(file), false));
+const finder = gate.run(() => new CandidateFinder(tables, file));
 const cache = new TextCache();
 /** Rows as they were at a moment: searches that follow one another read them once. */
 let rows:
@@ -45,7 +48,7 @@ async function search(task: Task): Promise<void> {
   const until = performance.now() + task.milliseconds;
   const matcher = new TextMatcher(task.query);
   cache.begin();
-  const { blocks, unindexed, moment } = finder.find(matcher);
+  const { blocks, unindexed, moment } = gate.run(() => finder.find(matcher));
   if (rows?.moment !== moment) rows = { moment, known: new Map() };
   if (finder.unusable !== undefined) send({ unusable: finder.unusable });
   const buffered: FoundInBlock[] = [];
@@ -65,7 +68,8 @@ async function search(task: Task): Promise<void> {
       if (!matcher.isLiteral || buffered.length >= 32) flush();
     },
   });
-  for (const { row, path, candidate } of inOrder(blocks, task, rows.known)) {
+  const { known } = rows;
+  for (const { row, path, candidate } of gate.run(() => inOrder(blocks, task, known))) {
     const text = await lastText(row.block, candidate);
     if (text === undefined) continue;
     at = { path, version: text.version };
@@ -106,7 +110,7 @@ async function lastText(
   const cached = cache.get(id, version);
   if (cached !== undefined) return { version, text: cached };
   const found = readable(block, () => {
-    const keyframe = tables.keyframes.get(block);
+    const keyframe = gate.run(() => tables.keyframes.get(block));
     // One that is newer was put meanwhile: it is of a last version too.
     if (keyframe === undefined || keyframe.version < version) return { version, text: undefined };
     const text = decoder.decode(keyframe.bytes);

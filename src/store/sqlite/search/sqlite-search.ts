@@ -16,6 +16,7 @@ import type {
   SearchRequest,
 } from "../../../kernel/ports.ts";
 import { closedStore } from "../../contract.ts";
+import { NativeGate } from "../native-gate.ts";
 import { deleteIndex, indexFileOf } from "./index-file.ts";
 import { IndexThread } from "./index-thread.ts";
 import type { FoundInBlock, FromSearcher, ToSearcher } from "./search-messages.ts";
@@ -49,7 +50,7 @@ export class SqliteSearch implements SearchIndex, AsyncDisposable {
     this.#pool = new ThreadPool({
       threads: THREADS,
       perCaller: THREADS_PER_CALLER,
-      start: () => new WorkerThread(startSearcher(options.file)),
+      start: () => startSearcher(options.file),
     });
   }
 
@@ -238,14 +239,16 @@ class Collected {
 
 type Done = Extract<FromSearcher, { done: unknown }>["done"];
 
-function startSearcher(file: string): Worker {
+function startSearcher(file: string): WorkerThread {
   const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
   const script = new URL(`./searcher.${extension}`, import.meta.url);
-  return new Worker(script, {
-    workerData: { file },
+  const gate = new NativeGate();
+  const worker = new Worker(script, {
+    workerData: { file, gate: gate.shared },
     execArgv: [],
     name: "kumiko-search",
     // What a pattern or a result needs beyond this ends the thread, not the process.
     resourceLimits: { maxOldGenerationSizeMb: 512 },
   });
+  return new WorkerThread(worker, () => gate.stop());
 }
