@@ -7,7 +7,7 @@ import type { Kernel } from "../../src/kernel/index.ts";
 import { blockTools, ToolRegistry } from "../../src/tools/index.ts";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
 
-export const registry = new ToolRegistry(blockTools);
+const registry = new ToolRegistry(blockTools);
 
 export interface BenchKernel extends AsyncDisposable {
   readonly kernel: Kernel;

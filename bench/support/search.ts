@@ -26,7 +26,9 @@ interface Corpus extends AsyncDisposable {
 /** Literals and regular expressions with a literal, second run, in small blocks and in 200 MB. */
 export async function* searchMeasures(): AsyncGenerator<Row> {
   if (spawnSync("rg", ["--version"]).status !== 0) {
-    throw new Error("ripgrep (rg) is not installed, so search cannot be measured against it: apt-get install ripgrep.");
+    throw new Error(
+      "ripgrep (rg) is not installed, so search cannot be measured against it: apt-get install ripgrep.",
+    );
   }
   for (const { name, blocks, units } of [
     { name: "10k blocks, 5 MB", blocks: 10_000, units: 500 },
