@@ -864,7 +864,7 @@ describe("as a program", () => {
     );
     const [line] = (await once(holder.stdout, "data")) as [Buffer];
     expect(JSON.parse(line.toString())).toMatchObject({ position: 1, block: B, version: 1 });
-    const second = await home.program(["block", "read", B]);
+    const second = await home.program(["block", "read", B, "--wait", "0.1"]);
     expect([second.code, second.stdout]).toEqual([2, ""]);
     expect(second.stderr).toContain(
       `process ${holder.pid} (kumiko block subscribe), running since 20`,
@@ -873,8 +873,11 @@ describe("as a program", () => {
     expect(JSON.parse(doctor.stdout)).toMatchObject({
       error: { code: "in_use", facts: { pid: holder.pid, command: "kumiko block subscribe" } },
     });
+    // Whoever waits gets it when the other is done.
+    const waiting = home.program(["block", "read", B, "--no-line-numbers"]);
     holder.kill("SIGINT");
     expect(await once(holder, "close")).toEqual([130, null]);
+    expect((await waiting).code).toBe(0);
     const third = await home.program(["block", "read", B, "--no-line-numbers"]);
     expect(third).toMatchObject({ code: 0, stdout: "one\ntwo\nthree\n", stderr: "" });
     const folder = join(home.folder.path, "home/kernels/main");

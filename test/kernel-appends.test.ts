@@ -145,3 +145,14 @@ test("whoever appends faster than the disk can take waits for it", async () => {
   await appending;
   expect((await shop.text(block_id)).length).toBe(8_000_000);
 });
+
+test("text that is no text is refused alone: what was taken in before it is kept", async () => {
+  await using shop = await Workshop.open(new MemoryStore());
+  const block_id = await shop.create("ann");
+  await shop.call("ann", "block_append", { block_id, text: "kept \ud83d" });
+  expect((await shop.refusal("ann", "block_append", { block_id, text: "x" })).code).toBe(
+    "ill_formed_text",
+  );
+  await shop.call("ann", "block_append", { block_id, text: "\ude00", flush: true });
+  expect(await shop.text(block_id)).toBe("kept 😀");
+});

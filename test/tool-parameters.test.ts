@@ -195,3 +195,17 @@ describe("a registry", () => {
     expect(() => new ToolRegistry([...blockTools, ...blockTools])).toThrow("two tools");
   });
 });
+
+test("a base that does not exist, and a parent that does not, are refused", async () => {
+  await using shop = await Workshop.open(new MemoryStore());
+  const block_id = await shop.create("ann", "one\n");
+  const rollback = { block_id, version: 0, base_version: 999 };
+  expect((await shop.refusal("ann", "block_rollback", rollback)).code).toBe("out_of_range");
+  const status = { block_id, flags: { pinned: true }, base_version: 999 };
+  expect((await shop.refusal("ann", "block_status", status)).code).toBe("out_of_range");
+  const below = await shop.refusal("ann", "block_list", { parent_id: "main~ann~99" });
+  expect(below.code).toBe("unknown_block");
+  expect((await shop.refusal("ann", "block_list", { parent_id: "../x" })).code).toBe(
+    "invalid_argument",
+  );
+});

@@ -1,4 +1,4 @@
-import { KumikoError } from "../base/index.ts";
+import { checkWellFormed, KumikoError } from "../base/index.ts";
 import type { Invocation } from "./invocation.ts";
 
 export interface AppendReceipt {
@@ -86,7 +86,10 @@ export class AppendStream {
     return this.#underWay === 0 && this.#buffer === "";
   }
 
+  /** Refuses text that could not be written: what was taken in before must not fail with it. */
   take(invocation: Invocation, text: string): void {
+    const joined = this.#buffer.slice(this.buffered) + text;
+    checkWellFormed(joined.slice(0, wholeLength(joined)));
     this.#invocation = invocation;
     this.#buffer += text;
     this.#accepted += text.length;

@@ -2,12 +2,16 @@ import { type Command, InvalidArgumentError } from "commander";
 
 /** The kernel that is there without being asked for. */
 export const DEFAULT_KERNEL = "main";
+/** Seconds: longer than any command that is not asked to stay. */
+const DEFAULT_WAIT = 5;
 
 /** What every verb over a home folder takes. */
 export interface HomeFlags {
   readonly home?: string;
   readonly kernel?: string;
   readonly actor?: string;
+  /** Seconds. */
+  readonly wait: number;
   readonly json: boolean;
 }
 
@@ -17,6 +21,12 @@ export function homeOptions(command: Command): Command {
     .option("--home <folder>", "the home folder (default: $KUMIKO_HOME, else the XDG data folder)")
     .option("--kernel <id>", `the kernel (default: $KUMIKO_KERNEL, else ${DEFAULT_KERNEL})`)
     .option("--actor <name>", "who acts (default: $KUMIKO_ACTOR, else your Unix name)")
+    .option(
+      "--wait <seconds>",
+      "how long to wait while another process uses the kernel",
+      secondsOf,
+      DEFAULT_WAIT,
+    )
     .option("--json", "print one JSON object", false);
 }
 
@@ -24,4 +34,10 @@ export function wholeNumber(text: string): number {
   if (!/^\d{1,6}$/.test(text))
     throw new InvalidArgumentError("It must be a whole number, 0 or more.");
   return Number(text);
+}
+
+function secondsOf(text: string): number {
+  const seconds = Number(text);
+  if (text.trim() !== "" && seconds >= 0 && Number.isFinite(seconds)) return seconds;
+  throw new InvalidArgumentError("It takes seconds, from 0 on.");
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { actorName, HomeFolder, homeFolder, openWorld } from "../../app/index.ts";
 import { KumikoError } from "../../base/index.ts";
 import type { DamageReport, Kernel, World } from "../../kernel/index.ts";
@@ -59,9 +60,27 @@ export async function withKernel<Result>(
   const id = kernelOf(terminal, flags);
   return withWorld(terminal, flags, command, async (world, caller) => {
     const mayCreate = create && id === DEFAULT_KERNEL;
-    const kernel = await (mayCreate ? world.openOrCreate(id) : world.open(id));
-    return run(kernel, caller);
+    const open = () => (mayCreate ? world.openOrCreate(id) : world.open(id));
+    return run(await whenFree(open, flags.wait, caller.signal), caller);
   });
+}
+
+/** Another command may just be using the kernel: each takes it for a moment only. */
+async function whenFree<Result>(
+  open: () => Promise<Result>,
+  seconds: number,
+  signal: AbortSignal,
+): Promise<Result> {
+  const until = performance.now() + seconds * 1000;
+  for (;;) {
+    try {
+      return await open();
+    } catch (error) {
+      const busy = error instanceof KumikoError && error.code === "in_use";
+      if (!busy || signal.aborted || performance.now() >= until) throw error;
+      await sleep(50);
+    }
+  }
 }
 
 /** For what only reads: Ctrl-C is answered at once, and what was under way is left behind. */

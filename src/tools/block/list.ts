@@ -62,6 +62,7 @@ export const blockList = defineTool({
   async run(kernel, { input, invocation }) {
     const { position, parent_id: parent = null, after, limit = 100 } = input;
     if (position !== undefined) kernel.feed.checkPosition(position);
+    if (parent !== null) await checkParent(kernel, parent, position);
     const contexts = await contextsOf(kernel, input, invocation);
     const blocks: Listed[] = [];
     let truncated = false;
@@ -89,6 +90,21 @@ export const blockList = defineTool({
     return { blocks, truncated, after: truncated ? blocks.at(-1)!.block_id : undefined };
   },
 });
+
+/** What stands below a damaged block can still be listed; what stands below none cannot. */
+async function checkParent(
+  kernel: Kernel,
+  parent: string,
+  position: number | undefined,
+): Promise<void> {
+  try {
+    await (position === undefined
+      ? kernel.state(checkBlock(parent))
+      : kernel.readAt(checkBlock(parent), position));
+  } catch (error) {
+    if (!(error instanceof KumikoError) || error.code !== "quarantined") throw error;
+  }
+}
 
 /** The one that is named or that the caller is in; at a position and with neither, every one. */
 async function contextsOf(

@@ -34,7 +34,7 @@ export function baseVersion(
 
 /** What others did since the base, as a unified diff. */
 export function changesSince(target: EditTarget, base: number | undefined): string {
-  if (base === undefined || base >= target.version) return "";
+  if (base === undefined || base === target.version) return "";
   const names = { oldName: `version ${base}`, newName: `version ${target.version}` };
   return unifiedDiff(target.read(base), target.read(), names);
 }
