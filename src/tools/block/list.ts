@@ -62,7 +62,7 @@ export const blockList = defineTool({
   async run(kernel, { input, invocation }) {
     const { position, parent_id: parent = null, after, limit = 100 } = input;
     if (position !== undefined) kernel.feed.checkPosition(position);
-    if (parent !== null) await checkParent(kernel, parent, position);
+    if (parent !== null) await checkParent(kernel, parent);
     const contexts = await contextsOf(kernel, input, invocation);
     const blocks: Listed[] = [];
     let truncated = false;
@@ -92,15 +92,9 @@ export const blockList = defineTool({
 });
 
 /** What stands below a damaged block can still be listed; what stands below none cannot. */
-async function checkParent(
-  kernel: Kernel,
-  parent: string,
-  position: number | undefined,
-): Promise<void> {
+async function checkParent(kernel: Kernel, parent: string): Promise<void> {
   try {
-    await (position === undefined
-      ? kernel.state(checkBlock(parent))
-      : kernel.readAt(checkBlock(parent), position));
+    await kernel.state(checkBlock(parent));
   } catch (error) {
     if (!(error instanceof KumikoError) || error.code !== "quarantined") throw error;
   }
