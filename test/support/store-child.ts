@@ -83,7 +83,8 @@ async function untilKilledRewriting(store: Store): Promise<void> {
     await store.compact(REWRITTEN, 40);
   }
   for (let round = 0; ; round += 1) {
-    const generation = `${"generation ".repeat(10)}${process.pid}-${round}`;
+    // With an end: one must not be found in another that only begins like it.
+    const generation = `${"generation ".repeat(10)}${process.pid}-${round}.`;
     await store.rewrite({
       block: REWRITTEN,
       commits: Array.from({ length: 60 }, (_, index) => ({
