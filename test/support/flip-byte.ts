@@ -47,7 +47,7 @@ export function flipByte(file: string, table: string, random: Random): Flip {
         if (String(error).includes("UNIQUE")) continue;
         throw error;
       }
-      return { table, column, key, victim: victimOf(database, table, chosen) };
+      return { table, column, key, victim: victimOf(database, chosen) };
     }
   } finally {
     database.close();
@@ -63,8 +63,8 @@ function flipped(value: unknown, random: Random): unknown {
   return bytes;
 }
 
-function victimOf(database: BetterSqlite.Database, table: string, chosen: Row): string | undefined {
-  if (!ofBlocks.includes(table)) return undefined;
+function victimOf(database: BetterSqlite.Database, chosen: Row): string | undefined {
+  if (typeof chosen["block"] !== "number") return undefined;
   const sql = "SELECT text FROM names WHERE id = ?";
   return database.prepare<[unknown], { text: string }>(sql).get(chosen["block"])?.text;
 }
