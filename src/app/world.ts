@@ -10,6 +10,8 @@ export function openWorld(home: HomeFolder, onDamage: (report: DamageReport) => 
     clock: { now: () => Date.now() },
     timers: realTimers,
     newPeer: randomPeer,
+    // What other sockets have to say is read before a group is written.
+    turn: () => new Promise((resolve) => setImmediate(resolve)),
     onDamage,
   });
 }

@@ -8,6 +8,7 @@ import { BlockWriting, type NewBlock, type StateChange, type TextEdit } from "./
 import { type Applied, CommitDoor } from "./commit/door.ts";
 import { OtherServers } from "./commit/other-servers.ts";
 import { Contexts } from "./contexts.ts";
+import { diagnose, type Diagnosis } from "./doctor.ts";
 import { type FeedReader, toEvent } from "./flow/feed.ts";
 import { FlowBus, type FlowReader } from "./flow/flow-bus.ts";
 import type { Authorise } from "./gate.ts";
@@ -29,6 +30,7 @@ import { Search, type SearchOptions } from "./search/search.ts";
 import { type BlockText, Reading } from "./reading.ts";
 import { Retention } from "./retention.ts";
 import { Places } from "./structure.ts";
+import { ToolFilterSetting } from "./tool-filter.ts";
 import { type Flipped, Undo, type UndoRequest } from "./undo.ts";
 import { Upkeep } from "./upkeep.ts";
 import { authorsUntil, measureUsage, type Usage } from "./usage.ts";
@@ -42,6 +44,8 @@ export interface KernelOptions {
   /** A number nobody else uses, as digits: who writes on behalf of this process. */
   newPeer(): string;
   readonly authorise?: Authorise | undefined;
+  /** Resolves when calls that have already arrived were let in: they share one write. By default at once. */
+  turn?(): Promise<void>;
   /** Documents kept in memory. */
   readonly liveDocuments?: number | undefined;
   /** This process among those that share the store; they have different names. */
@@ -64,6 +68,7 @@ export class Kernel implements AsyncDisposable {
   readonly flow: FlowReader;
   readonly feed: FeedReader;
   readonly retention: Retention;
+  readonly toolFilter: ToolFilterSetting;
   readonly readers = new Readers();
   readonly search: Search;
   readonly #store: Store;
@@ -120,6 +125,11 @@ export class Kernel implements AsyncDisposable {
       announce: (notice) => flow.publish("config", notice),
       damaged: (error) => this.#quarantine.tell(error),
     });
+    this.toolFilter = new ToolFilterSetting({
+      store: options.store,
+      authorise,
+      announce: (notice) => flow.publish("config", notice),
+    });
     this.#places = new Places(options.store);
     this.#quarantine = new Quarantine((report) => {
       const { block, effect, why } = report;
@@ -155,6 +165,7 @@ export class Kernel implements AsyncDisposable {
       authorise,
       newEdit: () => this.#newEdit(),
       quarantine: this.#quarantine,
+      turn: () => options.turn?.() ?? Promise.resolve(),
       fence: () => this.#owner.fence,
       publish: (commit, body) => {
         // A commit of ours may have been heard of before its own answer came.
@@ -322,6 +333,13 @@ export class Kernel implements AsyncDisposable {
     return this.#views.read(block);
   }
 
+  /** Puts on disk what waits to be appended, to these blocks or to any: who reads the journal does this first. */
+  async settle(blocks?: readonly string[]): Promise<void> {
+    this.#checkOpen();
+    if (blocks === undefined) await this.#appends.settleAll();
+    else await Promise.all(blocks.map((block) => this.#appends.settle(block)));
+  }
+
   /** A block as it stood at a position of the journal. */
   async readAt(block: string, position: number): Promise<BlockText> {
     this.#checkOpen();
@@ -351,10 +369,10 @@ export class Kernel implements AsyncDisposable {
     return this.#listing.withStatus(status);
   }
 
-  /** Every block, in the order of their ids, damaged ones included. */
-  blocks(context?: string): AsyncGenerator<ListedBlock, void, void> {
+  /** Every block, or those behind one, in the order of their ids, damaged ones included. */
+  blocks(context?: string, after?: string): AsyncGenerator<ListedBlock, void, void> {
     this.#checkOpen();
-    return this.#listing.all(context);
+    return this.#listing.all(context, after);
   }
 
   /** Who changed each block, up to a position. */
@@ -367,6 +385,12 @@ export class Kernel implements AsyncDisposable {
   async usage(biggest: number): Promise<Usage> {
     this.#checkOpen();
     return measureUsage(this.#store, biggest);
+  }
+
+  /** Reads everything that is stored and says what is wrong with it. Changes nothing. */
+  async diagnose(): Promise<Diagnosis> {
+    this.#checkOpen();
+    return diagnose(this.#store);
   }
 
   /** Switches an Edit off in all its blocks: the one named, or the newest of an actor. */

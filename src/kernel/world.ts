@@ -30,6 +30,7 @@ export interface WorldOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   newPeer(): string;
+  turn?(): Promise<void>;
   /** Told of everything stored that turns out to be damaged. */
   onDamage?(report: DamageReport): void;
 }
@@ -57,6 +58,12 @@ export class World implements AsyncDisposable {
 
   list(): Promise<KernelInfo[]> {
     return this.#options.folders.list();
+  }
+
+  /** Those that are open now; one that is just being opened is waited for. */
+  async opened(): Promise<Kernel[]> {
+    const all = await Promise.allSettled(this.#open.values());
+    return all.flatMap((each) => (each.status === "fulfilled" ? [each.value.kernel] : []));
   }
 
   async create(kernel: string): Promise<void> {

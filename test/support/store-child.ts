@@ -114,7 +114,8 @@ async function atPoint(point: number): Promise<void> {
   faultsAt(point, Number(errno));
   let store: Store;
   try {
-    store = await openSqliteStore(join(folder, "state.db"));
+    // On the thread; through the kernel (kernel-crash) most is written on the main one.
+    store = await openSqliteStore(join(folder, "state.db"), { held: 0 });
   } catch (error) {
     noFaults();
     say({ point, note: `not opened: ${String(error)}` });

@@ -19,6 +19,8 @@ export interface GroupWriterPorts {
   readonly store: Store;
   readonly quarantine: Quarantine;
   readonly others: OtherServers;
+  /** Resolves when all that has already arrived was let in: it shares the write. */
+  turn(): Promise<void>;
   /** Every write is made only while this lease is held. */
   fence(): NonNullable<Batch["fence"]>;
   /** A write failed: memory must forget what is not on disk. */
@@ -64,8 +66,7 @@ export class GroupWriter {
   }
 
   async #run(): Promise<void> {
-    // Whoever comes in the same moment shares the first write.
-    await Promise.resolve();
+    await this.#ports.turn();
     while (this.#waiting.length > 0) {
       const group = this.#waiting;
       this.#waiting = [];

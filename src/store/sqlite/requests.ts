@@ -1,7 +1,7 @@
-import type { ErrorCode, Facts } from "../../base/errors.ts";
+import { type ErrorCode, type Facts, KumikoError } from "../../base/errors.ts";
 import type { Batch, BatchOutcome, Lease, Rewrite } from "../../kernel/ports.ts";
 
-/** What the main thread asks of the writer's thread. */
+/** What can be asked of a writer, on whichever thread it is. */
 export type WriteRequest =
   | { readonly do: "commit"; readonly batch: Batch }
   | {
@@ -66,11 +66,18 @@ export type Result = { readonly number: number } & (
   | { readonly refusal: Refusal }
 );
 
-/** To the writer's thread: `open` comes first, when the database is ready. */
+/** To the writer's thread. `acknowledged`: where the journal ends for others. */
 export type ToWriter =
-  | { readonly open: string }
-  | { readonly requests: readonly Numbered[] }
+  | { readonly requests: readonly Numbered[]; readonly acknowledged: number }
+  | { readonly checkpoint: true }
   | { readonly close: true };
 
-/** From it: results; or `failed` when the database could not be opened. */
-export type FromWriter = { readonly failed: Refusal } | { readonly results: readonly Result[] };
+/** From it: `ready` once, or `failed` when the database could not be opened; then results. */
+export type FromWriter =
+  | { readonly ready: true }
+  | { readonly failed: Refusal }
+  | { readonly results: readonly Result[] };
+
+export function errorOf({ code, sentence, facts }: Refusal): KumikoError {
+  return new KumikoError(code, sentence, facts);
+}

@@ -16,7 +16,6 @@ import type {
   StoredCommit,
 } from "../../kernel/ports.ts";
 import { checkTexts, closedStore } from "../contract.ts";
-import { alone } from "./bytes.ts";
 import { inspect } from "./inspection.ts";
 import { FolderLock } from "./lock.ts";
 import { openForReading } from "./recovery.ts";
@@ -25,8 +24,10 @@ import { damagedRow } from "./row-hash.ts";
 import { SqliteSearch } from "./search/sqlite-search.ts";
 import type { Tables } from "./tables.ts";
 import { scrubsPending } from "./vacuum.ts";
-import { WriterThread } from "./writer-thread.ts";
+import { Writes } from "./writes.ts";
 
+/** What a write may hold up everybody else for. */
+const HELD = 5;
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export interface SqliteStoreOptions {
@@ -34,6 +35,8 @@ export interface SqliteStoreOptions {
   readonly shared?: boolean;
   /** What this process is doing, for whoever finds the database in use: no arguments, they may be secret. */
   readonly command?: string;
+  /** Milliseconds a write may hold the caller's thread before others go to another one; 0: all do. */
+  readonly held?: number;
   /** Told of what was lost and made good again; by default a warning of the process. */
   readonly warn?: (sentence: string) => void;
 }
@@ -41,38 +44,36 @@ export interface SqliteStoreOptions {
 /** Opens a database, making it if it is not there; its folder must be. The caller disposes of the store. */
 export async function openSqliteStore(
   file: string,
-  { shared = false, command, warn = processWarning }: SqliteStoreOptions = {},
+  { shared = false, command, held = HELD, warn = processWarning }: SqliteStoreOptions = {},
 ): Promise<Store> {
   await using opening = new AsyncDisposableStack();
   opening.use(sqliteErrors(file, () => FolderLock.take(file, shared, command)));
   // Disposed of after the reader, it is the last to close the database and so moves the WAL into it.
-  const writer = opening.use(new WriterThread());
+  const writes = opening.use(new Writes(file, held));
   const tables = opening.use(sqliteErrors(file, () => openForReading(file)));
-  writer.open(file);
-  // What an earlier process had to remove from the file is removed now, not with the first write.
-  if (scrubsPending(tables.connection)) writer.start();
+  if (scrubsPending(tables.connection)) writes.finishScrubs();
   const search = opening.use(new SqliteSearch({ file, warn }));
-  return new SqliteStore(file, { writer, tables, search }, opening.move());
+  return new SqliteStore(file, { writes, tables, search }, opening.move());
 }
 
 /**
- * Reads on this thread, which sees what was fsynced; writes on another. Owns the lock, the thread and the
- * connection.
+ * Reads on this thread, which sees what was fsynced; writes are made here or on another. Owns the lock, the
+ * writers and the connection.
  */
 class SqliteStore implements Store {
   readonly search: SqliteSearch;
   readonly #file: string;
-  readonly #writer: WriterThread;
+  readonly #writes: Writes;
   readonly #tables: Tables;
   readonly #owned: AsyncDisposableStack;
 
   constructor(
     file: string,
-    parts: { writer: WriterThread; tables: Tables; search: SqliteSearch },
+    parts: { writes: Writes; tables: Tables; search: SqliteSearch },
     owned: AsyncDisposableStack,
   ) {
     this.#file = file;
-    this.#writer = parts.writer;
+    this.#writes = parts.writes;
     this.#tables = parts.tables;
     this.search = parts.search;
     this.#owned = owned;
@@ -83,8 +84,7 @@ class SqliteStore implements Store {
   }
 
   commit(batch: Batch): Promise<BatchOutcome> {
-    const commits = batch.commits.map((commit) => ({ ...commit, body: alone(commit.body) }));
-    return this.#write<BatchOutcome>({ do: "commit", batch: { ...batch, commits } });
+    return this.#write<BatchOutcome>({ do: "commit", batch });
   }
 
   async changesSince(position: number, limit: number, bytes?: number): Promise<StoredCommit[]> {
@@ -165,7 +165,7 @@ class SqliteStore implements Store {
 
   async putSnapshot(block: string, { version, bytes }: SnapshotRow): Promise<void> {
     checkTexts({ block });
-    await this.#write({ do: "snapshot", block, version, bytes: alone(bytes) });
+    await this.#write({ do: "snapshot", block, version, bytes });
   }
 
   dropSnapshots(upToPosition: number): Promise<number> {
@@ -177,10 +177,7 @@ class SqliteStore implements Store {
   }
 
   async rewrite(rewrite: Rewrite): Promise<void> {
-    const commits = rewrite.commits.map((commit) => ({ ...commit, body: alone(commit.body) }));
-    await this.search.without(() =>
-      this.#write({ do: "rewrite", rewrite: { ...rewrite, commits } }),
-    );
+    await this.search.without(() => this.#write({ do: "rewrite", rewrite }));
   }
 
   async vacuum(): Promise<void> {
@@ -240,7 +237,7 @@ class SqliteStore implements Store {
   }
 
   async #write<Answer>(request: WriteRequest): Promise<Answer> {
-    return (await this.#writer.ask(request)) as Answer;
+    return (await this.#writes.ask(request)) as Answer;
   }
 
   /** Pages that SQLite itself cannot read are damage too, and say as much as is known about whose. */

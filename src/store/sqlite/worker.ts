@@ -1,6 +1,6 @@
 /** The writer's thread: fsync waits here and nowhere else. */
 
-import { parentPort, receiveMessageOnPort } from "node:worker_threads";
+import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { FromWriter, Numbered, ToWriter } from "./requests.ts";
 import { refusalOf, Writer } from "./writer.ts";
 
@@ -10,32 +10,33 @@ const GROUP = 512;
 const port = parentPort!;
 const waiting: Numbered[] = [];
 let closing = false;
+let checkpointing = false;
 let scheduled = false;
 
 const send = (message: FromWriter) => port.postMessage(message);
 
-port.once("message", (message: ToWriter) => {
-  if ("close" in message) return port.close();
-  if (!("open" in message)) throw new Error("the first message opens the database");
-  try {
-    const writer = new Writer(message.open);
-    if (writer.owesVacuum()) writer.vacuum([]);
-    serve(writer);
-  } catch (error) {
-    send({ failed: refusalOf(error) });
-  }
-});
-
-function serve(writer: Writer): void {
+try {
+  const writer = new Writer(workerData as string);
+  if (writer.owesVacuum()) writer.vacuum([]);
   port.on("message", (message: ToWriter) => {
-    take(message);
+    take(writer, message);
     work(writer);
+  });
+  send({ ready: true });
+} catch (error) {
+  send({ failed: refusalOf(error) });
+  port.on("message", (message: ToWriter) => {
+    if ("close" in message) port.close();
   });
 }
 
-function take(message: ToWriter): void {
+function take(writer: Writer, message: ToWriter): void {
   if ("close" in message) closing = true;
-  else if ("requests" in message) waiting.push(...message.requests);
+  else if ("checkpoint" in message) checkpointing = true;
+  else {
+    writer.acknowledge(message.acknowledged);
+    waiting.push(...message.requests);
+  }
 }
 
 function work(writer: Writer): void {
@@ -43,13 +44,16 @@ function work(writer: Writer): void {
   for (;;) {
     const received = receiveMessageOnPort(port);
     if (received === undefined) break;
-    take(received.message as ToWriter);
+    take(writer, received.message as ToWriter);
   }
   if (waiting.length > 0) {
     const { results, again, vacuums } = writer.perform(waiting.splice(0, GROUP));
     if (results.length > 0) send({ results });
     waiting.push(...again);
     if (vacuums.length > 0) send({ results: writer.vacuum(vacuums).results });
+  }
+  if (writer.checkpointDue() || checkpointing) {
+    checkpointing = false;
     writer.checkpoint();
   }
   if (waiting.length > 0) {

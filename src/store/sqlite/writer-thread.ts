@@ -1,7 +1,13 @@
 import { Worker } from "node:worker_threads";
 import { KumikoError } from "../../base/errors.ts";
 import { closedStore } from "../contract.ts";
-import type { FromWriter, Refusal, ToWriter, WriteAnswer, WriteRequest } from "./requests.ts";
+import {
+  errorOf,
+  type FromWriter,
+  type ToWriter,
+  type WriteAnswer,
+  type WriteRequest,
+} from "./requests.ts";
 
 interface Waiting {
   readonly resolve: (answer: WriteAnswer) => void;
@@ -10,13 +16,24 @@ interface Waiting {
 
 /** The main thread's side of worker.ts. Keeps the process alive only while something waits for it. */
 export class WriterThread implements AsyncDisposable {
+  readonly #file: string;
   #worker: Worker | undefined;
-  #file: string | undefined;
+  #ready = false;
   readonly #waiting = new Map<number, Waiting>();
   readonly #exited = Promise.withResolvers<void>();
   #outbox: { number: number; request: WriteRequest }[] = [];
+  #acknowledged = 0;
   #count = 0;
   #ended: KumikoError | undefined;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** Whether it may be writing, or is still opening the database. */
+  get busy(): boolean {
+    return this.#waiting.size > 0 || (this.#worker !== undefined && !this.#ready);
+  }
 
   /** The thread starts with the first request, unless somebody knows before that there will be one. */
   start(): Worker {
@@ -25,7 +42,11 @@ export class WriterThread implements AsyncDisposable {
     const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
     const script = new URL(`./worker.${extension}`, import.meta.url);
     // Options such as a test runner's loaders are not for this thread.
-    const worker = new Worker(script, { execArgv: [], name: "kumiko-store" });
+    const worker = new Worker(script, {
+      execArgv: [],
+      name: "kumiko-store",
+      workerData: this.#file,
+    });
     worker.on("message", (message: FromWriter) => this.#receive(message));
     worker.on("error", (error: unknown) => this.#lost(error));
     worker.on("exit", (code) => {
@@ -34,19 +55,23 @@ export class WriterThread implements AsyncDisposable {
     });
     worker.unref();
     this.#worker = worker;
-    if (this.#file !== undefined) this.#send({ open: this.#file });
     return worker;
   }
 
-  /** Which database; the thread touches no file before it knows. */
-  open(file: string): void {
-    this.#file = file;
-    if (this.#worker !== undefined) this.#send({ open: file });
+  /** Moves the WAL into the database when there is time. Nobody waits for it. */
+  checkpoint(): void {
+    if (this.#ended !== undefined) return;
+    this.start();
+    this.#send({ checkpoint: true });
   }
 
-  /** Resolves after fsync. What is asked for in one turn of the event loop travels together. */
-  ask(request: WriteRequest): Promise<WriteAnswer> {
+  /**
+   * Resolves after fsync. What is asked for in one turn of the event loop travels together, with the end of the
+   * journal as others have acknowledged it.
+   */
+  ask(request: WriteRequest, acknowledged: number): Promise<WriteAnswer> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
+    this.#acknowledged = acknowledged;
     const { promise, resolve, reject } = Promise.withResolvers<WriteAnswer>();
     const number = (this.#count += 1);
     if (this.#waiting.size === 0) this.start().ref();
@@ -72,7 +97,7 @@ export class WriterThread implements AsyncDisposable {
 
   #flush(): void {
     if (this.#outbox.length === 0) return;
-    this.#send({ requests: this.#outbox });
+    this.#send({ requests: this.#outbox, acknowledged: this.#acknowledged });
     this.#outbox = [];
   }
 
@@ -82,6 +107,7 @@ export class WriterThread implements AsyncDisposable {
 
   #receive(message: FromWriter): void {
     if ("failed" in message) this.#end(errorOf(message.failed));
+    if ("ready" in message) this.#ready = true;
     if (!("results" in message)) return;
     for (const result of message.results) {
       const waiting = this.#waiting.get(result.number)!;
@@ -108,8 +134,4 @@ export class WriterThread implements AsyncDisposable {
     for (const waiting of this.#waiting.values()) waiting.reject(error);
     this.#waiting.clear();
   }
-}
-
-function errorOf({ code, sentence, facts }: Refusal): KumikoError {
-  return new KumikoError(code, sentence, facts);
 }

@@ -42,7 +42,17 @@ export class Writer {
     this.#acknowledged = this.#tables.journal.head();
   }
 
+  /** Where the journal ends, as far as anyone was told by whichever writer. */
+  get acknowledged(): number {
+    return this.#acknowledged;
+  }
+
+  acknowledge(position: number): void {
+    this.#acknowledged = Math.max(this.#acknowledged, position);
+  }
+
   perform(group: readonly Numbered[]): Performed {
+    this.#groups += 1;
     try {
       this.#tables ??= reopen(this.#file, this.#acknowledged, this.#cause);
     } catch (error) {
@@ -75,11 +85,16 @@ export class Writer {
     return this.#tables !== undefined && scrubsPending(this.#tables.connection);
   }
 
-  /** After the answers are out: moves the WAL into the database now and then. */
-  checkpoint(): void {
-    this.#groups += 1;
-    if (this.#tables === undefined || this.#groups < GROUPS_PER_CHECKPOINT) return;
+  /** True once for every so many groups. */
+  checkpointDue(): boolean {
+    if (this.#groups < GROUPS_PER_CHECKPOINT) return false;
     this.#groups = 0;
+    return true;
+  }
+
+  /** After the answers are out: moves the WAL into the database. */
+  checkpoint(): void {
+    if (this.#tables === undefined) return;
     try {
       this.#tables.connection.database.pragma("wal_checkpoint(PASSIVE)");
     } catch (error) {

@@ -1,0 +1,55 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { batch, commit, encode } from "../../../test/store-contract/support.ts";
+import { temporaryFolder } from "../../../test/support/temporary-folder.ts";
+import { openSqliteStore } from "./sqlite-store.ts";
+
+const BLOCKS = ["main~ann~1", "main~ann~2", "main~ann~3"];
+
+test("whoever writes, here or on the thread, nothing of the other is lost or doubled", async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, "state.db");
+  // Any write takes longer: one is made here, the next 32, 64 … on the thread.
+  await using store = await openSqliteStore(file, { held: 1e-6 });
+  const positions: number[] = [];
+  const writing = BLOCKS.map(async (block) => {
+    for (let version = 0; version < 120; version += 1) {
+      const outcome = await store.commit(
+        batch([
+          commit(block, version, { edit: `${block}-${version}`, body: encode(`${version}`) }),
+        ]),
+      );
+      if (outcome.kind !== "committed") throw new Error(outcome.kind);
+      positions.push(...outcome.positions);
+      if (version % 25 === 24)
+        await store.putKeyframe(block, { version, text: "x".repeat(version) });
+      if (version % 40 === 39) await store.compact(block, version - 10);
+    }
+  });
+  await Promise.all(writing);
+  expect(positions.toSorted((a, b) => a - b)).toEqual(positions.map((_, index) => index + 1));
+  for (const block of BLOCKS) {
+    const versions = (await store.commitsOf(block, 0)).map(({ version }) => version);
+    expect(versions).toEqual(Array.from({ length: 120 }, (_, index) => index + 1));
+  }
+  expect(await store.verify()).toEqual([]);
+});
+
+test("a process that writes little starts no thread, and its WAL is gone when it has closed", async () => {
+  using folder = temporaryFolder();
+  const file = join(folder.path, "state.db");
+  let threads = 0;
+  const count = (): void => void (threads += 1);
+  process.on("worker", count);
+  {
+    await using store = await openSqliteStore(file, { held: Infinity });
+    await store.commit(batch([commit("main~ann~1", 0, { edit: "e1", body: encode("one") })]));
+    await store.putKeyframe("main~ann~1", { version: 1, text: "one" });
+  }
+  process.off("worker", count);
+  expect(threads).toBe(0);
+  expect(await readdir(folder.path)).not.toContain("state.db-wal");
+  await using again = await openSqliteStore(file);
+  expect((await again.keyframe("main~ann~1"))?.text).toBe("one");
+});

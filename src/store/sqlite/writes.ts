@@ -1,0 +1,125 @@
+import { closedStore } from "../contract.ts";
+import { alone } from "./bytes.ts";
+import { errorOf, type WriteAnswer, type WriteRequest } from "./requests.ts";
+import { Writer } from "./writer.ts";
+import { WriterThread } from "./writer-thread.ts";
+
+/** More than this much text in one request is the thread's, however quick the disk is. */
+const SMALL = 64 * 1024;
+/** Requests that go to the thread after one that held this one for too long; twice as many each time. */
+const FEWEST = 32;
+const MOST = 4096;
+
+/**
+ * Decides who writes. A small transaction costs less than handing it to another thread and being woken with
+ * the answer, so it is made here: until one has held this thread for longer than `held` milliseconds. Then
+ * the thread writes, and every now and then it is tried here again.
+ *
+ * The two never write at once: whatever comes while the thread is busy queues up behind it, since waiting for
+ * its lock would hold everybody here.
+ */
+export class Writes implements AsyncDisposable {
+  readonly #file: string;
+  readonly #held: number;
+  readonly #thread: WriterThread;
+  #here: Writer | undefined;
+  #elsewhere = 0;
+  #penalty = FEWEST;
+  #closed = false;
+
+  constructor(file: string, held: number) {
+    this.#file = file;
+    this.#held = held;
+    this.#thread = new WriterThread(file);
+  }
+
+  /** What an earlier process had to remove from the file is removed now, not with the first write. */
+  finishScrubs(): void {
+    this.#thread.start();
+  }
+
+  /** Resolves after fsync. */
+  async ask(request: WriteRequest): Promise<WriteAnswer> {
+    if (this.#closed) throw closedStore();
+    if (this.#belongsHere(request)) return this.#write(request);
+    const answer = await this.#thread.ask(portable(request), this.#here?.acknowledged ?? 0);
+    if (isCommitted(answer)) this.#here?.acknowledge(answer.positions.at(-1)!);
+    return answer;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    await this.#thread[Symbol.asyncDispose]();
+    this.#here?.close();
+  }
+
+  #belongsHere(request: WriteRequest): boolean {
+    if (this.#thread.busy || !isSmall(request)) return false;
+    if (this.#elsewhere === 0) return this.#held > 0;
+    this.#elsewhere -= 1;
+    return false;
+  }
+
+  #write(request: WriteRequest): WriteAnswer {
+    const begun = performance.now();
+    this.#here ??= new Writer(this.#file);
+    const { results } = this.#here.perform([{ number: 0, request }]);
+    this.#took(performance.now() - begun);
+    if (this.#here.checkpointDue()) this.#thread.checkpoint();
+    const [result] = results;
+    if (result === undefined) throw new Error(`${request.do} is not for this thread`);
+    if ("refusal" in result) throw errorOf(result.refusal);
+    return result.answer;
+  }
+
+  #took(milliseconds: number): void {
+    if (milliseconds <= this.#held) {
+      this.#penalty = Math.max(FEWEST, this.#penalty - 1);
+      return;
+    }
+    this.#elsewhere = this.#penalty;
+    this.#penalty = Math.min(MOST, this.#penalty * 2);
+  }
+}
+
+function isCommitted(answer: WriteAnswer): answer is { kind: "committed"; positions: number[] } {
+  return typeof answer === "object" && "kind" in answer && answer.kind === "committed";
+}
+
+function isSmall(request: WriteRequest): boolean {
+  switch (request.do) {
+    case "commit":
+      return sizeOf(request.batch) <= SMALL;
+    case "keyframe":
+      return request.text.length <= SMALL;
+    case "snapshot":
+      return request.bytes.length <= SMALL;
+    case "put":
+    case "acquire":
+    case "renew":
+    case "release":
+      return true;
+    default:
+      return false;
+  }
+}
+
+type Commit = Extract<WriteRequest, { do: "commit" }>;
+
+function sizeOf({ commits, rows, calls }: Commit["batch"]): number {
+  const bodies = commits.reduce((sum, { body }) => sum + body.length, 0);
+  const answers = calls.reduce((sum, { answer }) => sum + answer.length, 0);
+  return bodies + answers + rows.length * 256;
+}
+
+/** Views would carry all of the buffers they look at to the other thread. */
+function portable(request: WriteRequest): WriteRequest {
+  if (request.do === "snapshot") return { ...request, bytes: alone(request.bytes) };
+  if (request.do === "commit") {
+    const commits = request.batch.commits.map((each) => ({ ...each, body: alone(each.body) }));
+    return { ...request, batch: { ...request.batch, commits } };
+  }
+  if (request.do !== "rewrite") return request;
+  const commits = request.rewrite.commits.map((each) => ({ ...each, body: alone(each.body) }));
+  return { ...request, rewrite: { ...request.rewrite, commits } };
+}
