@@ -5,9 +5,7 @@ import { printJson, styled } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
 import { moment } from "./moment.ts";
-import { printList } from "./tool-answer.ts";
 import type { HomeFlags } from "./options.ts";
-import { registry } from "./tools.ts";
 import { withKernel } from "./with-kernel.ts";
 
 export interface MemberFlags extends HomeFlags {
@@ -66,6 +64,10 @@ export function showContext(
   flags: HomeFlags,
 ): Promise<number> {
   return withKernel(terminal, flags, "kumiko context show", async (kernel, { actor, signal }) => {
+    const [{ registry }, { printList }] = await Promise.all([
+      import("./tools.ts"),
+      import("./tool-answer.ts"),
+    ]);
     const members = await kernel.contexts.members(context);
     const info = (await kernel.contexts.list()).find((each) => each.context === context) ?? {
       context,

@@ -11,12 +11,18 @@ import { type AnyTool, tools, verbOf } from "./tools.ts";
 
 type Finish = (code: number) => void;
 
-/** Adds the verbs of every tool of a family to its command. */
-export function addToolVerbs(terminal: Terminal, group: Command, finish: Finish): void {
-  for (const tool of tools) {
+/** Adds the verbs of the tools of a family to its command: the one that is asked for, else all of them. */
+export function addToolVerbs(
+  terminal: Terminal,
+  group: Command,
+  asked: string | undefined,
+  finish: Finish,
+): void {
+  const all = tools.filter((tool) => verbOf(tool).family === group.name());
+  const named = all.filter((tool) => verbOf(tool).verb === asked);
+  for (const tool of named.length > 0 ? named : all) {
     const { family, verb } = verbOf(tool);
-    if (family === group.name())
-      group.addCommand(toolVerb(terminal, tool, `${family} ${verb}`, finish));
+    group.addCommand(toolVerb(terminal, tool, `${family} ${verb}`, finish));
   }
 }
 

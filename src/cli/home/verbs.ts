@@ -28,11 +28,13 @@ export async function addHomeVerbs(
   addKernelVerbs(terminal, program.commands.at(-1)!, finish);
   addUpkeepVerbs(terminal, program, finish);
   const [verb = ""] = argv.filter((word) => !word.startsWith("-"));
-  const wanted = verb in families || verb in aliases;
+  const family =
+    verb in families ? program.commands.find((each) => each.name() === verb) : undefined;
+  const next = argv[argv.indexOf(verb) + 1];
+  const declared = family?.commands.some((each) => each.name() === next) === true;
+  const wanted = (family !== undefined && !declared) || verb in aliases;
   const tools = wanted ? await import("./tool-verbs.ts") : undefined;
-  for (const group of program.commands) {
-    if (group.name() === verb && verb in families) tools?.addToolVerbs(terminal, group, finish);
-  }
+  if (family !== undefined) tools?.addToolVerbs(terminal, family, next, finish);
   for (const [alias, { summary }] of Object.entries(aliases)) {
     if (alias === verb) tools?.addAlias(terminal, program, alias, argv, finish);
     else program.command(alias).description(summary);
