@@ -504,6 +504,39 @@ describe("growth", () => {
     expect(existsSync(join(home.folder.path, "x"))).toBe(false);
   });
 
+  test("a folder that cannot be made is refused at once, and it is said why", async () => {
+    using home = await furnished();
+    home.folder.write("file", "mine");
+    symlinkSync("nothing", join(home.folder.path, "gone"));
+    const impossible = [
+      ["file", "EEXIST"],
+      ["file/out", "ENOTDIR"],
+      ["file/deep/out", "ENOTDIR"],
+      ["gone", "EEXIST"],
+      // Whose folders only the system makes: it says ENOENT although the one above is there.
+      ...(existsSync("/proc/self") ? ["/proc/kumiko", "/proc/self/kumiko/out"] : []).map(
+        (path) => [path, "ENOENT"] as const,
+      ),
+    ] as const;
+    for (const [path, reason] of impossible) {
+      for (const verb of [["export"], ["doctor", "--export"]]) {
+        const { code, out } = await home.run([...verb, path, "--force", "--json"]);
+        expect([path, code, JSON.parse(out)]).toMatchObject([
+          path,
+          2,
+          { error: { code: "file_unwritable", facts: { reason } } },
+        ]);
+      }
+    }
+    expect(readFileSync(join(home.folder.path, "file"), "utf8")).toBe("mine");
+    const setting = { environment: { KUMIKO_HOME: join(home.folder.path, "file", "home") } };
+    const nowhere = await home.run(["context", "new", "main", "--json"], setting);
+    expect([nowhere.code, JSON.parse(nowhere.out)]).toMatchObject([
+      2,
+      { error: { code: "file_unwritable", facts: { reason: "ENOTDIR" } } },
+    ]);
+  });
+
   test("export --force neither writes nor removes anything outside its folder, whatever links are in it", async () => {
     using home = await furnished();
     home.folder.write("victim/0001-demo~ann~1.txt", "mine");

@@ -209,11 +209,41 @@ describe.each(kinds)("search over the %s store", (kind) => {
     const block = await shop.create(`fine\n${ENDLESS}\nfine again\n`);
     const query = `fine|${HOSTILE}`;
     const answer = await shop.search({ query });
-    expect(answer).toMatchObject({ timed_out: true, truncated: false });
+    expect(answer).toMatchObject({ timed_out: false, truncated: false, slow: [block] });
     expect(answer.blocks).toMatchObject([{ block_id: block, matches: [{ line: 0 }] }]);
     const inBlock = await shop.call<BlockAnswer>("block_search", { block_id: block, query });
     expect(inBlock).toMatchObject({ timed_out: true, matches: [{ line: 0 }] });
     expect(await found(shop, { query: "fine a" })).toEqual([`${block}@1:2:fine again`]);
+  });
+
+  test("a pattern that is slow in one block is given up there and goes on behind it", async () => {
+    await using shop = await searchWorkshop(kind, 2_000);
+    const texts = ["needle 0", `needle 1\n${ENDLESS}\nneedle`, "needle 2", "needle 3", "needle 4"];
+    const blocks: string[] = [];
+    for (const text of texts) blocks.push(await shop.create(`${text}\n`));
+    for (const atRest of [false, true]) {
+      if (atRest) await indexed(shop, blocks);
+      const input = { query: `^needle \\d|${HOSTILE}` };
+      const answer = await shop.search(input);
+      expect(answer).toMatchObject({ slow: [blocks[1]], timed_out: false, truncated: false });
+      const lines = answer.blocks.map(({ block_id, matches }) => [block_id, matches[0]!.content]);
+      expect(lines).toEqual(blocks.map((block, number) => [block, `needle ${number}`]));
+      // Limits count over all threads that the search had.
+      const few = await shop.search({ ...input, max_blocks: 4 });
+      expect(few).toMatchObject({ slow: [blocks[1]], truncated: true });
+      expect(few.blocks.map(({ block_id }) => block_id)).toEqual(blocks.slice(0, 4));
+    }
+  });
+
+  test("a pattern that is slow in block after block ends, and says where it was", async () => {
+    await using shop = await searchWorkshop(kind, 4_000);
+    const blocks: string[] = [];
+    for (let number = 0; number < 6; number += 1) {
+      blocks.push(await shop.create(`needle ${number}\n${ENDLESS}\n`));
+    }
+    const answer = await shop.search({ query: `needle|${HOSTILE}` });
+    expect(answer).toMatchObject({ slow: blocks.slice(0, 4), timed_out: true });
+    expect(answer.blocks.map(({ block_id }) => block_id)).toEqual(blocks.slice(0, 4));
   });
 
   test("a hostile pattern costs its caller its own search, and nobody else anything", async () => {

@@ -223,6 +223,7 @@ async function fill(file: string): Promise<Map<string, unknown>> {
         message: "said",
         model: "m",
         turn: "t",
+        tool: version % 2 === 0 ? "block_edit" : undefined,
         undo: version === 31 ? { kind: "flip", edit: "edit-7", active: false } : { kind: "text" },
       });
       await store.commit(batch([one], { rows: version === 20 ? [row(block)] : [], calls }));

@@ -241,6 +241,29 @@ describe("block_subscribe and block_sync", () => {
     expect(long).toMatchObject({ events: [], whole: [{ block_id, version: 34 }] });
   });
 
+  test("what still waits to be appended is on disk before anything is given", async () => {
+    await using shop = await Workshop.open(new MemoryStore());
+    const held: { block_id: string; version: number }[] = [];
+    for (const actor of ACTORS) {
+      const block_id = await shop.create(actor, `${"by ".repeat(200)}${actor}: `);
+      await shop.call(actor, "block_append", { block_id, text: "waits" });
+      held.push({ block_id, version: 1 });
+    }
+    const before = shop.kernel.feed.head;
+    const [first, ...others] = held;
+    const one = (await shop.call("ann", "block_sync", { versions: [first] })) as unknown as Synced;
+    expect(one).toMatchObject({ position: before + 1, events: [{ version: 2 }] });
+    // What waits for blocks that nobody asked for goes on waiting.
+    expect(shop.kernel.feed.head).toBe(before + 1);
+    const rest = { versions: others };
+    const two = (await shop.call("ann", "block_sync", rest)) as unknown as Synced;
+    expect(two.events.map(({ version }) => version)).toEqual([2, 2]);
+    await shop.call("ann", "block_append", { block_id: first!.block_id, text: " again" });
+    const { position } = two;
+    const all = (await shop.call("ann", "block_sync", { position })) as unknown as Synced;
+    expect(all).toMatchObject({ position: position + 1, events: [{ version: 3 }] });
+  });
+
   test("a block that cannot be given does not keep the others back", async () => {
     await using shop = await Workshop.open(new MemoryStore(), { liveDocuments: 3 });
     const { block_id } = await shop.call("ann", "block_create", { role: "user", kind: "text" });

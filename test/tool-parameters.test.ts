@@ -131,7 +131,7 @@ describe("what every writing tool takes and gives", () => {
     expect(disk.code).toBe("not_on_disk");
   });
 
-  test("blame and history say who, with which model, in which call and why", async () => {
+  test("blame and history say who, with which model and tool, in which call and why", async () => {
     await using shop = await Workshop.open(new MemoryStore());
     const block_id = await shop.create("ann", "one\n");
     const registry = new ToolRegistry(blockTools);
@@ -148,9 +148,20 @@ describe("what every writing tool takes and gives", () => {
       { ...who, text: "two" },
       { actor: "ann", text: "\n" },
     ]);
-    const { versions } = await shop.call("ann", "block_history", { block_id, limit: 1 });
+    const { versions } = await shop.call("ann", "block_history", { block_id });
+    const why = { tool: "block_replace", call: "toolu-7", turn: "t1" };
     expect(versions).toMatchObject([
-      { ...who, call: "toolu-7", turn: "t1", inserted: 3, removed: 3 },
+      { ...who, ...why, inserted: 3, removed: 3 },
+      { actor: "ann", tool: "block_create" },
+    ]);
+    await shop.call("ann", "block_append", { block_id, text: "and more" });
+    await shop.call("claude", "block_undo", { actor: "ann" });
+    await shop.call("ann", "block_status", { block_id, metadata: { x: 1 } });
+    const { versions: last } = await shop.call("ann", "block_history", { block_id, limit: 3 });
+    expect(last).toMatchObject([
+      { actor: "ann", tool: "block_status", kind: "structure" },
+      { actor: "claude", tool: "block_undo", kind: "undo" },
+      { actor: "ann", tool: "block_append", inserted: 8 },
     ]);
   });
 });

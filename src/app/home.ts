@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { lstat, mkdir, mkdtemp, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { lstat, mkdtemp, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { checkIdPart, KumikoError } from "../base/index.ts";
 import type { KernelFolders, KernelInfo, Store } from "../kernel/index.ts";
+import { makeFolder } from "./make-folder.ts";
 
 export interface Environment {
   readonly [name: string]: string | undefined;
@@ -102,11 +103,10 @@ export class HomeFolder implements KernelFolders {
 
   async #make(target: string): Promise<boolean> {
     const kernels = join(this.place, "kernels");
-    for (const folder of [kernels, join(this.place, "archives")])
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+    for (const folder of [kernels, join(this.place, "archives")]) await makeFolder(folder, 0o700);
     const temporary = join(kernels, `.new-${randomUUID()}`);
     try {
-      await mkdir(join(temporary, "scratch"), { recursive: true, mode: 0o700 });
+      await makeFolder(join(temporary, "scratch"), 0o700);
       await (await this.#open(join(temporary, "state.db")))[Symbol.asyncDispose]();
       // Onto a folder with something in it this fails: whoever was first stays.
       await rename(temporary, target);

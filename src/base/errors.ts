@@ -46,6 +46,17 @@ export const errorCodes = {
   closed: "it was closed and takes no more calls",
   file_unreadable: "a file cannot be read as text",
   file_unwritable: "a file cannot be written",
+  unauthorised: "no token, or one that is not known, was revoked or has expired",
+  forbidden: "the token does not allow it, or the request comes from where none may come",
+  unknown_token: "there is no such token",
+  unknown_path: "the server has nothing at that path",
+  too_large: "more than the limit; facts give it",
+  too_many: "too many at once or in a second; facts say which limit and when to try again",
+  closing: "the server stops: it takes no new work and ends what listens",
+  unreachable: "the server does not answer",
+  protocol_mismatch: "the other end speaks another version of the protocol; facts give both",
+  offline: "there was no connection; facts say whether the call may have been carried out",
+  internal: "a fault of ours; the log explains the reference in the facts",
 } as const;
 
 export type ErrorCode = keyof typeof errorCodes;

@@ -25,5 +25,5 @@ export {
   type Unit,
 } from "./text-positions.ts";
 export { TextRope } from "./text-rope.ts";
-export { ThreadPool } from "./thread-pool.ts";
+export { type SearchCall, SearchThreads } from "./search-threads.ts";
 export { realTimers, WorkerThread } from "./worker-thread.ts";

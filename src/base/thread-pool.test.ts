@@ -83,6 +83,31 @@ describe("a pool of threads", () => {
     expect(begun).toHaveLength(43);
   });
 
+  it("gives work whose thread was ended another one, in the same place", async () => {
+    const { pool: threads, threads: started } = pool();
+    const begun: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const replacing = threads.run("a", async (thread, another) => {
+      expect(another).toThrow("only when it was ended");
+      await thread.end();
+      const next = another();
+      await gate.promise;
+      return next;
+    });
+    const rest = ["a", "a", "b"].map((caller) =>
+      threads.run(caller, async () => void begun.push(caller)),
+    );
+    await turns();
+    // Its place is taken all the time: one more of this caller works beside it, and then the next.
+    expect(begun).toEqual(["a", "b", "a"]);
+    const retired = threads.retire();
+    gate.resolve();
+    await Promise.all([...rest, retired]);
+    const [, next] = started;
+    expect([await replacing, next!.ended]).toEqual([next, true]);
+    expect(started.every(({ ended }) => ended)).toBe(true);
+  });
+
   it("keeps one thread, drops those that were ended, and gives up all when it retires", async () => {
     const { pool: threads, threads: started } = pool();
     await Promise.all(["a", "b", "c"].map((caller) => threads.run(caller, turns)));

@@ -13,6 +13,8 @@ export interface ThreadPoolOptions<Thread> {
   readonly perCaller: number;
 }
 
+type Work<Thread, Result> = (thread: Thread, another: () => Thread) => Promise<Result>;
+
 /**
  * Threads for work that may have to be ended by force. One stays when there is nothing to do. Of those who
  * wait, the caller with the fewest threads begins, and of equals the one whose turn is longest ago: however
@@ -32,7 +34,8 @@ export class ThreadPool<Thread extends PooledThread> implements AsyncDisposable 
     this.#options = options;
   }
 
-  async run<Result>(caller: string, work: (thread: Thread) => Promise<Result>): Promise<Result> {
+  /** Work whose thread was ended may go on with `another`, in the same place. */
+  async run<Result>(caller: string, work: Work<Thread, Result>): Promise<Result> {
     if (this.#mayBegin(caller)) {
       this.#count(caller, 1);
     } else {
@@ -66,11 +69,16 @@ export class ThreadPool<Thread extends PooledThread> implements AsyncDisposable 
     await this.retire();
   }
 
-  async #work<Result>(work: (thread: Thread) => Promise<Result>): Promise<Result> {
+  async #work<Result>(work: Work<Thread, Result>): Promise<Result> {
     const generation = this.#generation;
-    const thread = this.#idle.pop() ?? this.#options.start();
+    let thread = this.#idle.pop() ?? this.#options.start();
+    const another = (): Thread => {
+      if (!thread.ended) throw new Error("a thread is replaced only when it was ended");
+      thread = this.#options.start();
+      return thread;
+    };
     try {
-      return await work(thread);
+      return await work(thread, another);
     } finally {
       if (!thread.ended) {
         if (this.#idle.length > 0 || generation !== this.#generation) await thread.end();

@@ -29,6 +29,9 @@ export interface Conversation<Result> {
   readonly signal?: AbortSignal | undefined;
   /** Told of each message; the conversation is over when it gives a result. */
   receive(message: unknown): Result | undefined;
+  /** Asked every so many milliseconds; true means that time is up now. What the worker says then is not heard. */
+  isStuck?(): boolean;
+  readonly every?: number | undefined;
 }
 
 /**
@@ -85,11 +88,25 @@ export class WorkerThread implements PooledThread {
     const abort = () => over.reject(aborted());
     talk.signal?.addEventListener("abort", abort);
     let timer: { cancel(): void } | undefined;
+    let looking: { cancel(): void } | undefined;
+    const giveUp = (): void => {
+      timer?.cancel();
+      looking?.cancel();
+      this.#receive = () => undefined;
+      over.resolve(undefined);
+    };
+    const lookLater = (every: number): void => {
+      looking = talk.timers.after(every, () => {
+        if (talk.isStuck?.() === true) giveUp();
+        else lookLater(every);
+      });
+    };
     this.#worker.ref();
     try {
       if (talk.signal?.aborted === true) throw aborted();
       await Promise.race([this.#ready.promise, over.promise]);
-      timer = talk.timers.after(talk.milliseconds + GRACE, () => over.resolve(undefined));
+      timer = talk.timers.after(talk.milliseconds + GRACE, giveUp);
+      if (talk.every !== undefined) lookLater(talk.every);
       this.post(task);
       const result = await over.promise;
       if (result === undefined) await this.end();
@@ -99,6 +116,7 @@ export class WorkerThread implements PooledThread {
       throw error;
     } finally {
       timer?.cancel();
+      looking?.cancel();
       talk.signal?.removeEventListener("abort", abort);
       this.#receive = () => undefined;
       this.#fail = () => undefined;

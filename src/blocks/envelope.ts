@@ -16,8 +16,8 @@ export function hashOf(sealed: Uint8Array): Uint8Array {
   return sealed.subarray(sealed.length - HASH_BYTES);
 }
 
-/** Reads nothing before the hash is right, and no format but the one asked for. */
-export function open(bytes: Uint8Array, format: number, what: string): ByteReader {
+/** Reads nothing before the hash is right, and no format but those asked for. */
+export function open(bytes: Uint8Array, formats: readonly number[], what: string): ByteReader {
   if (bytes.length <= HASH_BYTES) throw damaged(`the ${what} is cut off`);
   const payload = bytes.subarray(0, bytes.length - HASH_BYTES);
   const stored = bytes.subarray(payload.length);
@@ -26,11 +26,11 @@ export function open(bytes: Uint8Array, format: number, what: string): ByteReade
   }
   const reader = new ByteReader(payload);
   const found = reader.byte();
-  if (found !== format) {
+  if (!formats.includes(found)) {
     throw new KumikoError(
       "unsupported_format",
-      `The stored ${what} has format ${found}, and this version of Kumiko reads format ${format}.`,
-      { found, readable: [format] },
+      `The stored ${what} has format ${found}, and this version of Kumiko reads format ${formats.join(" and ")}.`,
+      { found, readable: formats },
     );
   }
   return reader;

@@ -6,6 +6,7 @@ export interface HistoryEntry {
   readonly actor: string;
   readonly edit: string;
   readonly time: number;
+  readonly tool?: string | undefined;
   readonly call?: string | undefined;
   readonly message?: string | undefined;
   readonly model?: string | undefined;

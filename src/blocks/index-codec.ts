@@ -48,7 +48,7 @@ export function decodeIndex(
   encoded: Uint8Array,
   record: SpliceRecord,
 ): RunIndex {
-  const reader = open(bytes, FORMAT, "index");
+  const reader = open(bytes, [FORMAT], "index");
   const hash = hashOf(encoded);
   if (reader.bytes().some((byte, at) => byte !== hash[at]))
     throw damaged("the index is of another record");

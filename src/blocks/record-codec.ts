@@ -10,7 +10,8 @@ import type { Special, Splice } from "./types.ts";
  * The stored form of a record: columns, each written as what changes. A format is never changed once
  * written: a new one gets a new number, and old bytes stay in the tests.
  */
-const FORMAT = 1;
+const FORMAT = 2;
+const READABLE = [1, FORMAT];
 
 /** Updates for which `keepsUpdate` says no are left out: a snapshot covers them. */
 export function encodeRecord(
@@ -47,7 +48,7 @@ export function encodeRecord(
 }
 
 export function decodeRecord(bytes: Uint8Array): SpliceRecord {
-  const reader = open(bytes, FORMAT, "record");
+  const reader = open(bytes, READABLE, "record");
   const record = new SpliceRecord();
   const spliceEnds = readNumbers(reader);
   const splices = readSplices(reader);

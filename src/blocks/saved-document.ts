@@ -81,11 +81,11 @@ function specialOf(record: SpliceRecord, change: RecordedChange): Special | unde
 
 /** A version as a journal keeps it and `loadState` takes it back. */
 export function recordedCommit(record: SpliceRecord, version: number): RecordedCommit {
-  const { editIndex, actor, call, message, model, turn } = record.stampOf(version);
+  const { editIndex, actor, tool, call, message, model, turn } = record.stampOf(version);
   const time = record.times[version - 1]!;
   return {
     change: changeOf(record, version),
-    stamp: { actor, edit: record.editIds[editIndex]!, time, call, message, model, turn },
+    stamp: { actor, edit: record.editIds[editIndex]!, time, tool, call, message, model, turn },
     peer: record.peerAt(version)?.peer,
     marked: record.isMarked(version),
   };

@@ -6,6 +6,7 @@ import type { Special, Splice, Stamp } from "./types.ts";
 export interface SharedStamp {
   readonly editIndex: number;
   readonly actor: string;
+  readonly tool: string | undefined;
   readonly call: string | undefined;
   readonly message: string | undefined;
   readonly model: string | undefined;
@@ -97,8 +98,8 @@ export class SpliceRecord {
       const candidate = this.#stampIndexes.at(this.#editLast.at(editIndex) - 1);
       if (this.#sameStamp(this.stamps[candidate]!, stamp)) return (this.#lastStamp = candidate);
     }
-    const { actor, call, message, model, turn } = stamp;
-    this.stamps.push({ editIndex, actor, call, message, model, turn });
+    const { actor, tool, call, message, model, turn } = stamp;
+    this.stamps.push({ editIndex, actor, tool, call, message, model, turn });
     return (this.#lastStamp = this.stamps.length - 1);
   }
 
@@ -106,6 +107,7 @@ export class SpliceRecord {
     return (
       this.editIds[known.editIndex] === stamp.edit &&
       known.actor === stamp.actor &&
+      known.tool === stamp.tool &&
       known.call === stamp.call &&
       known.message === stamp.message &&
       known.model === stamp.model &&

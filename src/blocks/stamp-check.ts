@@ -24,6 +24,7 @@ export function checkStamp(record: SpliceRecord, stamp: Stamp): void {
   for (const text of [
     stamp.actor,
     stamp.edit,
+    stamp.tool,
     stamp.call,
     stamp.message,
     stamp.model,

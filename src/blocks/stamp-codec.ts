@@ -4,9 +4,10 @@ import type { SharedStamp } from "./splice-record.ts";
 
 /**
  * Stamps as differences from the one before, field by field; the same kind of step many times over is
- * written once. Ids that count up ("edit-41", "edit-42") then cost nothing.
+ * written once. Ids that count up ("edit-41", "edit-42") then cost nothing. Records of format 1 know no tools:
+ * theirs are absent from the first stamp on and stay the same.
  */
-const fields = ["edit", "actor", "call", "message", "model", "turn"] as const;
+const fields = ["edit", "actor", "call", "message", "model", "turn", "tool"] as const;
 
 const SAME = 0;
 const ABSENT = 1;
@@ -16,8 +17,8 @@ const WRITTEN = 3;
 export type StampRow = { readonly [Field in (typeof fields)[number]]: string | undefined };
 
 export function stampRow(stamp: SharedStamp, editIds: readonly string[]): StampRow {
-  const { actor, call, message, model, turn } = stamp;
-  return { edit: editIds[stamp.editIndex]!, actor, call, message, model, turn };
+  const { actor, call, message, model, turn, tool } = stamp;
+  return { edit: editIds[stamp.editIndex]!, actor, call, message, model, turn, tool };
 }
 
 const nothing: StampRow = {
@@ -27,6 +28,7 @@ const nothing: StampRow = {
   message: undefined,
   model: undefined,
   turn: undefined,
+  tool: undefined,
 };
 
 export function writeStamps(writer: ByteWriter, rows: readonly StampRow[]): void {

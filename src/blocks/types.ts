@@ -12,6 +12,8 @@ export interface Stamp {
   readonly edit: string;
   /** Milliseconds since 1970, from the caller's clock. */
   readonly time: number;
+  /** What was called to do it. */
+  readonly tool?: string | undefined;
   readonly call?: string | undefined;
   readonly message?: string | undefined;
   readonly model?: string | undefined;

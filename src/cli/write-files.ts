@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { link, mkdir, open, realpath, rename, rm, rmdir } from "node:fs/promises";
+import { link, open, realpath, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { makeFolder } from "../app/make-folder.ts";
 import { KumikoError } from "../base/index.ts";
 import type { FileChange } from "./file-change.ts";
 import { isSystemError, readPlainFile } from "./text-file.ts";
@@ -48,7 +49,7 @@ class Staging {
       return;
     }
     const folder = dirname(change.file);
-    const created = await mkdir(folder, { recursive: true });
+    const created = await makeFolder(folder);
     if (created !== undefined) this.#folders.push(folder);
     const temporary = join(folder, `.kumiko-${randomUUID()}.tmp`);
     this.#temporaries.push(temporary);

@@ -7,6 +7,8 @@ export interface Invocation {
   readonly reader?: string | undefined;
   /** The conversation the call belongs to. */
   readonly context?: string | undefined;
+  /** The tool that is called. */
+  readonly tool?: string | undefined;
   /** Makes a retry safe: same id, same arguments, same answer. */
   readonly call?: string | undefined;
   readonly message?: string | undefined;

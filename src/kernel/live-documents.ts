@@ -227,8 +227,8 @@ export function toRecorded(commit: StoredCommit): RecordedCommit {
 }
 
 function recorded(commit: StoredCommit, { change, peer, marked }: CommitBody): RecordedCommit {
-  const { actor, edit, time, call, message, model, turn } = commit;
-  return { change, peer, marked, stamp: { actor, edit, time, call, message, model, turn } };
+  const { actor, edit, time, tool, call, message, model, turn } = commit;
+  return { change, peer, marked, stamp: { actor, edit, time, tool, call, message, model, turn } };
 }
 
 export function unknownBlock(block: string): KumikoError {

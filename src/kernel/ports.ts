@@ -14,6 +14,7 @@ export interface NewCommit {
   readonly edit: string;
   readonly actor: string;
   readonly time: number;
+  readonly tool?: string | undefined;
   readonly call?: string | undefined;
   readonly message?: string | undefined;
   readonly model?: string | undefined;
@@ -162,6 +163,8 @@ export interface SearchRequest extends ScanLimits {
   readonly caller: string;
   /** How long it may run. */
   readonly milliseconds: number;
+  /** How long a pattern may take in one block, once more for each million units: then that block is given up. */
+  readonly slice: number;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -180,8 +183,10 @@ export interface SearchAnswer {
   readonly found: readonly FoundBlock[];
   /** There are more blocks than the limit let through. */
   readonly truncated: boolean;
-  /** Time was up: this is what was found until then. */
+  /** Time was up, or too many blocks were slow: blocks behind were not looked through. */
   readonly timedOut: boolean;
+  /** Blocks that were given up; what was found in them until then is told. */
+  readonly slow: readonly string[];
   /** Blocks that could not be read, and why. */
   readonly unreadable: readonly { readonly block: string; readonly why: string }[];
 }
@@ -205,6 +210,7 @@ export interface ScanAnswer {
   readonly more: ReadonlySet<string>;
   readonly truncated: boolean;
   readonly timedOut: boolean;
+  readonly slow: readonly string[];
 }
 
 /**

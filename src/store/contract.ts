@@ -47,9 +47,9 @@ function checkCommit(commit: NewCommit): void {
       block: commit.block,
     });
   }
-  const { edit, actor, call, message, model, turn, undo } = commit;
+  const { edit, actor, tool, call, message, model, turn, undo } = commit;
   const flipped = undo?.kind === "flip" ? undo.edit : undefined;
-  checkTexts({ edit, actor, call, message, model, turn, flipped });
+  checkTexts({ edit, actor, tool, call, message, model, turn, flipped });
 }
 
 function checkRows(batch: Batch, byBlock: CommitsByBlock): void {

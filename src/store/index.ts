@@ -2,4 +2,5 @@ export type { Fault, FaultHook, WriteStep } from "./memory/faults.ts";
 export { MemoryDisk } from "./memory/memory-disk.ts";
 export { MemoryStore, type MemoryStoreOptions } from "./memory/memory-store.ts";
 export { copyDatabase } from "./sqlite/copy.ts";
+export { FolderLock } from "./sqlite/lock.ts";
 export { openSqliteStore, type SqliteStoreOptions } from "./sqlite/sqlite-store.ts";

@@ -112,6 +112,7 @@ function toCall<Input extends z.ZodType>(
         : sha256Text(`${name} ${canonical(asMeant(schema, invocation, parsed.data))}`),
     invocation: {
       ...invocation,
+      tool: name,
       reader: own.reader ?? invocation.reader,
       call,
       message: own.message ?? invocation.message,

@@ -13,8 +13,9 @@ export const kernelSearch = defineTool({
     "Finds lines in many blocks at once, like grep: files by default, other kinds of blocks when kinds names them. The query is a " +
     "regular expression (JavaScript's, line by line), or any text with literal. One result per line, at its first match; lines are " +
     "counted from 0 and mean the version beside them: pass it as base_version to edit by these lines. Blocks come in the order of " +
-    "their conversations. Limits that were reached are told by truncated; an expression that takes too long is ended, and the " +
-    "answer says timed_out with what was found until then. A query with three or more fixed characters is fast.",
+    "their conversations. Limits that were reached are told by truncated. A block in which an expression takes too long is given " +
+    "up and named in slow, and the search goes on behind it; after four of them, or when its time is up, it ends and says " +
+    "timed_out. A query with three or more fixed characters is fast.",
   writes: false,
   input: z.strictObject({
     ...searching,
@@ -46,7 +47,14 @@ export const kernelSearch = defineTool({
     ),
     kinds: z.array(blockKind).describe("the kinds that were searched"),
     truncated: z.boolean().describe("there are more blocks"),
-    timed_out: z.boolean(),
+    timed_out: z
+      .boolean()
+      .describe(
+        "the expression took too long: blocks behind those that are told were not searched",
+      ),
+    slow: z
+      .array(z.string())
+      .describe("blocks that were given up; what was found in them until then is told"),
     unreadable: z
       .array(z.strictObject({ block_id: z.string(), why: z.string() }))
       .describe("blocks that could not be searched"),
@@ -79,6 +87,7 @@ export const kernelSearch = defineTool({
       kinds,
       truncated: answer.truncated,
       timed_out: answer.timedOut,
+      slow: [...answer.slow],
       unreadable: answer.unreadable.map(({ block, why }) => ({ block_id: block, why })),
     };
   },

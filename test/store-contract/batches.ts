@@ -33,6 +33,7 @@ export function batchTests(newWorld: NewWorld): void {
       message: "naïve \u{1f600} \0",
       model: "m",
       turn: "t",
+      tool: "block_edit",
       body: Uint8Array.of(0, 255, 7),
     };
     const view = new Uint8Array(100).fill(9).subarray(20, 30);

@@ -20,6 +20,7 @@ function request(query: string, more: Partial<SearchRequest> = {}): SearchReques
     texts: 100,
     caller: "ann",
     milliseconds: 60_000,
+    slice: 60_000,
     signal: undefined,
     ...more,
   };
@@ -49,7 +50,7 @@ class Texts implements SearchHelp {
       expired: () => false,
     });
     for (const { block, text } of texts) if (!scan.scan(block, text)) break;
-    return { found, more, truncated: scan.truncated, timedOut: scan.timedOut };
+    return { found, more, truncated: scan.truncated, timedOut: scan.timedOut, slow: [] };
   }
 
   /** Gives a block a next version and, unless it is to be asked for, a keyframe of it. */
@@ -80,7 +81,7 @@ export function searchTests(newWorld: NewWorld, fullRuns: number): void {
           [B, 2, "new needle"],
         ],
       );
-      expect(rest).toEqual({ truncated: false, timedOut: false, unreadable: [] });
+      expect(rest).toEqual({ truncated: false, timedOut: false, slow: [], unreadable: [] });
       expect(texts.asked).toEqual([B, C]);
       await store.search.settled();
     }

@@ -42,6 +42,7 @@ document.commit(
     message: "shout",
     model: "model-x",
     turn: "turn-3",
+    tool: "block_edit",
   },
 );
 document.flip(document.planUndo({ actor: "claude" }), { actor: "ann", edit: "undo-1", time: 2100 });

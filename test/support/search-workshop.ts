@@ -26,6 +26,7 @@ interface KernelAnswer {
   readonly kinds: string[];
   readonly truncated: boolean;
   readonly timed_out: boolean;
+  readonly slow: string[];
   readonly unreadable: { block_id: string; why: string }[];
 }
 

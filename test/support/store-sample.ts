@@ -11,6 +11,7 @@ const edits = ["both", "one", "stream", "edit-3"];
 export async function fillSample(store: Store, version: number): Promise<void> {
   await fillJournal(store);
   if (version >= 2) await fillEdits(store);
+  if (version >= 3) await fillTools(store);
   await store.acquire("lease", "holder", 1000, 500);
 }
 
@@ -81,6 +82,15 @@ async function fillEdits(store: Store): Promise<void> {
     commits: [{ version: 3, body: encode("removed"), message: undefined }],
     note: { space: "gaps", key: claude, value: "removed" },
   });
+}
+
+/** Tools of commits, some of them compacted. */
+async function fillTools(store: Store): Promise<void> {
+  const [ann] = blocks as [string];
+  const tools = ["block_edit", undefined, "block_append", "block_append", "block_undo"];
+  for (const [index, tool] of tools.entries())
+    await store.commit(batch([commit(ann, 35 + index, { edit: `tool-${index}`, tool })]));
+  await store.compact(ann, 38);
 }
 
 /** Everything of it that can be asked for. */

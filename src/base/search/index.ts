@@ -3,4 +3,5 @@ export { findReplacements, type PatternReplacement, type Replacement } from "./r
 export { LONGEST_LITERAL } from "./required-literals.ts";
 export { TextMatcher } from "./text-matcher.ts";
 export { asPatternError, compilePattern, type FoundLine, type TextQuery } from "./text-query.ts";
-export { type ScanLimits, TextScan } from "./text-scan.ts";
+export { type ScanLimits, TextScan, unitsOf } from "./text-scan.ts";
+export { type SearchPart, WatchedScan } from "./watched-scan.ts";

@@ -17,6 +17,8 @@ export interface ScanEvents {
   /** There is more in this text than its limit lets through. */
   more(text: string): void;
   expired(): boolean;
+  /** It expired in this text; true when the search goes on behind it. */
+  gaveUp?(text: string): boolean;
 }
 
 /** What a search found in one text after the other, up to its limits, and whether there is more. */
@@ -25,21 +27,23 @@ export class TextScan {
   readonly #limits: ScanLimits;
   readonly #events: ScanEvents;
   #texts = 0;
-  #units = 0;
+  #units: number;
   truncated = false;
   timedOut = false;
 
-  constructor(matcher: TextMatcher, limits: ScanLimits, events: ScanEvents) {
+  /** `shown`: the units that an earlier part of the search has found already. */
+  constructor(matcher: TextMatcher, limits: ScanLimits, events: ScanEvents, shown = 0) {
     this.#matcher = matcher;
     this.#limits = limits;
     this.#events = events;
+    this.#units = shown;
   }
 
   /** False when no further text needs to be looked at. */
   scan(name: string, text: string): boolean {
     let lines = 0;
     const { contextLines, linesPerText, texts } = this.#limits;
-    if (this.#events.expired()) return this.#expire();
+    if (this.#events.expired()) return this.#expire(name);
     const end = this.#matcher.find(text, {
       contextLines,
       expired: () => this.#events.expired(),
@@ -55,15 +59,16 @@ export class TextScan {
         return !this.truncated;
       },
     });
-    return end === "expired" ? this.#expire() : !this.truncated;
+    return end === "expired" ? this.#expire(name) : !this.truncated;
   }
 
-  #expire(): boolean {
-    this.timedOut = true;
-    return false;
+  #expire(name: string): boolean {
+    this.timedOut = this.#events.gaveUp?.(name) !== true;
+    return !this.timedOut;
   }
 }
 
-function unitsOf({ content, before, after }: FoundLine): number {
+/** What a found line counts for. */
+export function unitsOf({ content, before, after }: FoundLine): number {
   return [content, ...before, ...after].reduce((sum, text) => sum + text.length, 0);
 }

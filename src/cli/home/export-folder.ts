@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, open, readdir, readFile, realpath, rename, rm } from "node:fs/promises";
+import { open, readdir, readFile, realpath, rename, rm } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
+import { makeFolder } from "../../app/make-folder.ts";
 import { KumikoError } from "../../base/index.ts";
 import { containedFolder } from "../contained-path.ts";
 import type { Terminal } from "../terminal.ts";
@@ -37,7 +38,7 @@ export class ExportFolder {
   static async prepare(terminal: Terminal, name: string, force: boolean): Promise<ExportFolder> {
     const path = resolve(terminal.folder, name);
     return writing(path, async () => {
-      await mkdir(path, { recursive: true });
+      await makeFolder(path);
       const root = await realpath(path);
       const content = await readdir(root);
       if (content.length === 0) return new ExportFolder(path, root, []);
@@ -106,7 +107,7 @@ export class ExportFolder {
 
   async #replace(name: string, text: string): Promise<void> {
     await writing(join(this.path, name), async () => {
-      await mkdir(await this.#folderOf(name), { recursive: true });
+      await makeFolder(await this.#folderOf(name));
       const folder = await this.#folderOf(name);
       const temporary = join(folder, `.kumiko-${randomUUID()}.tmp`);
       try {
@@ -142,7 +143,7 @@ async function writing<Result>(path: string, run: () => Promise<Result>): Promis
     if (!isSystemError(error)) throw error;
     throw new KumikoError(
       "file_unwritable",
-      `${path} cannot be written: ${error.code}.`,
+      `${path} cannot be written: ${error.message}. Name another folder, or remove what stands in the way.`,
       { path, reason: error.code },
       { cause: error },
     );

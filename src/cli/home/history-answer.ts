@@ -10,6 +10,7 @@ interface Entry {
   readonly actor: string;
   readonly edit: string;
   readonly time: number;
+  readonly tool?: string;
   readonly message?: string;
   readonly inserted: number;
   readonly removed: number;
@@ -19,22 +20,26 @@ export function printHistory(terminal: Terminal, answer: Answer): string[] {
   const entries = answer["versions"] as readonly Entry[];
   const width = Math.max(0, ...entries.map(({ version }) => String(version).length));
   const actorWidth = Math.max(0, ...entries.map(({ actor }) => actor.length));
-  const lines = entries.map(({ version, kind, actor, edit, time, message, inserted, removed }) => {
-    const size = [
-      inserted > 0 ? styled(terminal, "green", `+${inserted}`) : "",
-      removed > 0 ? styled(terminal, "red", `-${removed}`) : "",
-    ].filter(Boolean);
-    const what = [...size, kind === "text" ? "" : kind, message ?? ""].filter(Boolean).join(" ");
-    return [
-      bold(terminal, String(version).padStart(width)),
-      dim(terminal, moment(time)),
-      actor.padEnd(actorWidth),
-      dim(terminal, edit),
-      what,
-    ]
-      .join("  ")
-      .trimEnd();
-  });
+  const toolWidth = Math.max(0, ...entries.map(({ tool }) => tool?.length ?? 0));
+  const lines = entries.map(
+    ({ version, kind, actor, edit, time, tool, message, inserted, removed }) => {
+      const size = [
+        inserted > 0 ? styled(terminal, "green", `+${inserted}`) : "",
+        removed > 0 ? styled(terminal, "red", `-${removed}`) : "",
+      ].filter(Boolean);
+      const what = [...size, kind === "text" ? "" : kind, message ?? ""].filter(Boolean).join(" ");
+      return [
+        bold(terminal, String(version).padStart(width)),
+        dim(terminal, moment(time)),
+        actor.padEnd(actorWidth),
+        dim(terminal, edit),
+        dim(terminal, (tool ?? "").padEnd(toolWidth)),
+        what,
+      ]
+        .join("  ")
+        .trimEnd();
+    },
+  );
   if (typeof answer["before"] === "number")
     lines.push(dim(terminal, `older ones: --before ${answer["before"]}`));
   return lines;

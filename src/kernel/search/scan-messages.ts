@@ -4,6 +4,7 @@ import type {
   PatternReplacement,
   Replacement,
   ScanLimits,
+  SearchPart,
   TextQuery,
 } from "../../base/search/index.ts";
 import type { SearchedText } from "../ports.ts";
@@ -13,8 +14,8 @@ export type ScanTask =
   | {
       readonly scan: {
         readonly query: TextQuery;
-        readonly limits: ScanLimits;
-        readonly milliseconds: number;
+        readonly limits: ScanLimits & { readonly shown: number };
+        readonly part: SearchPart;
         readonly texts: readonly SearchedText[];
       };
     }
@@ -25,6 +26,7 @@ export type FromScan =
   | { readonly ready: true }
   | { readonly found: readonly { readonly block: string; readonly line: FoundLine }[] }
   | { readonly more: string }
+  | { readonly slow: string }
   | { readonly done: { readonly truncated: boolean; readonly timedOut: boolean } }
   | { readonly replacements: readonly Replacement[] }
   | {

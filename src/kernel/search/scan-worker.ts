@@ -7,7 +7,7 @@ import {
   findReplacements,
   type FoundLine,
   TextMatcher,
-  TextScan,
+  WatchedScan,
 } from "../../base/search/index.ts";
 import type { FromScan, ScanTask } from "./scan-messages.ts";
 
@@ -27,16 +27,15 @@ port.on("message", (task: ScanTask) => {
 });
 send({ ready: true });
 
-function scan({ query, limits, milliseconds, texts }: Scan): void {
-  const until = performance.now() + milliseconds;
+function scan({ query, limits, part, texts }: Scan): void {
   const matcher = new TextMatcher(query);
   const buffered: { block: string; line: FoundLine }[] = [];
   const flush = (): void => {
     if (buffered.length > 0) send({ found: buffered.splice(0) });
   };
-  const run = new TextScan(matcher, limits, {
-    expired: () => performance.now() > until,
+  const run = new WatchedScan(matcher, limits, part, {
     more: (block) => send({ more: block }),
+    slow: (block) => send({ slow: block }),
     found: (block, line) => {
       buffered.push({ block, line });
       // The next line may be the one from which nobody comes back.

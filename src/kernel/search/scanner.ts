@@ -1,69 +1,84 @@
 import { Worker } from "node:worker_threads";
-import { KumikoError, ThreadPool, type Timers, WorkerThread } from "../../base/index.ts";
-import type {
-  FoundLine,
-  PatternReplacement,
-  Replacement,
-  ScanLimits,
-  TextQuery,
+import {
+  KumikoError,
+  type SearchCall,
+  SearchThreads,
+  type Timers,
+  WorkerThread,
+} from "../../base/index.ts";
+import {
+  type FoundLine,
+  type PatternReplacement,
+  type Replacement,
+  type ScanLimits,
+  type TextQuery,
+  unitsOf,
 } from "../../base/search/index.ts";
 import type { ScanAnswer, SearchedText } from "../ports.ts";
 import type { FromScan, ScanTask } from "./scan-messages.ts";
 
-const THREADS = 4;
-const THREADS_PER_CALLER = 2;
-
-export interface ScanRequest {
+export interface ScanRequest extends SearchCall {
   readonly query: TextQuery;
   readonly limits: ScanLimits;
-  readonly caller: string;
-  readonly milliseconds: number;
-  readonly signal: AbortSignal | undefined;
+  /** How long a pattern may take in one text. */
+  readonly slice: number;
 }
 
 /** Runs other people's patterns where they can be ended. Owns its threads. */
 export class Scanner implements AsyncDisposable {
-  readonly #timers: Timers;
-  readonly #pool = new ThreadPool({
-    threads: THREADS,
-    perCaller: THREADS_PER_CALLER,
-    start: () => new WorkerThread(startWorker()),
-  });
+  readonly #threads: SearchThreads;
 
   constructor(timers: Timers) {
-    this.#timers = timers;
+    this.#threads = new SearchThreads(timers, () => new WorkerThread(startWorker()));
   }
 
   /** Looks through texts in their order, until a limit is reached or time is up. */
   async scan(request: ScanRequest, texts: readonly SearchedText[]): Promise<ScanAnswer> {
-    const { query, limits, milliseconds } = request;
+    const { query, limits, slice } = request;
     const found = new Map<string, FoundLine[]>();
     const more = new Set<string>();
-    const task: ScanTask = { scan: { query, limits, milliseconds, texts } };
-    const end = await this.#run(request, task, (message) => {
-      if ("found" in message) {
-        for (const { block, line } of message.found) {
-          const lines = found.get(block);
-          if (lines === undefined) found.set(block, [line]);
-          else lines.push(line);
+    const slow: string[] = [];
+    let shown = 0;
+    const end = await this.#threads.search(request, {
+      slice,
+      slow,
+      task: (part): ScanTask => {
+        const begin = texts.findIndex(({ block }) => block === part.behind) + 1;
+        const left = { ...limits, texts: limits.texts - found.size, shown };
+        return { scan: { query, limits: left, part, texts: texts.slice(begin) } };
+      },
+      receive: (received) => {
+        const message = received as FromScan;
+        if ("found" in message) {
+          for (const { block, line } of message.found) {
+            shown += unitsOf(line);
+            const lines = found.get(block);
+            if (lines === undefined) found.set(block, [line]);
+            else lines.push(line);
+          }
         }
-      }
-      if ("more" in message) more.add(message.more);
-      return "done" in message ? message.done : undefined;
+        if ("more" in message) more.add(message.more);
+        if ("slow" in message) slow.push(message.slow);
+        checkNotRefused(message);
+        return "done" in message ? message.done : undefined;
+      },
     });
-    return { found, more, truncated: end?.truncated ?? false, timedOut: end?.timedOut ?? true };
+    const { truncated = false, timedOut = true } = end ?? {};
+    return { found, more, truncated, timedOut, slow };
   }
 
   /** What a pattern matches in a text and what is to stand there; throws `timed_out` when it takes too long. */
   async replacements(
-    request: Omit<ScanRequest, "query" | "limits">,
+    request: SearchCall,
     text: string,
     wanted: PatternReplacement,
   ): Promise<readonly Replacement[]> {
     const task: ScanTask = { replace: { text, wanted } };
-    const found = await this.#run(request, task, (message) =>
-      "replacements" in message ? message.replacements : undefined,
-    );
+    const found = await this.#threads.run(request, task, (received) => {
+      const message = received as FromScan;
+      checkNotRefused(message);
+      return "replacements" in message ? message.replacements : undefined;
+    });
     if (found !== undefined) return found;
     throw new KumikoError(
       "timed_out",
@@ -73,28 +88,14 @@ export class Scanner implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#pool[Symbol.asyncDispose]();
+    await this.#threads[Symbol.asyncDispose]();
   }
+}
 
-  #run<Result>(
-    { caller, milliseconds, signal }: Omit<ScanRequest, "query" | "limits">,
-    task: ScanTask,
-    receive: (message: FromScan) => Result | undefined,
-  ): Promise<Result | undefined> {
-    return this.#pool.run(caller, (thread) =>
-      thread.converse(task, {
-        milliseconds,
-        timers: this.#timers,
-        signal,
-        receive: (message) => {
-          const received = message as FromScan;
-          if (!("refused" in received)) return receive(received);
-          const { code, sentence, facts } = received.refused;
-          throw new KumikoError(code, sentence, facts);
-        },
-      }),
-    );
-  }
+function checkNotRefused(message: FromScan): void {
+  if (!("refused" in message)) return;
+  const { code, sentence, facts } = message.refused;
+  throw new KumikoError(code, sentence, facts);
 }
 
 function startWorker(): Worker {

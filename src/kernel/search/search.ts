@@ -14,6 +14,8 @@ import { Scanner } from "./scanner.ts";
 
 /** How long one search may take, in milliseconds. */
 const DEADLINE = 2_000;
+/** A pattern over many blocks may take this part of it in each. */
+const SLICES = 8;
 /** A literal in a shorter text is found sooner here than a thread is told about it. */
 const SHORT_TEXT = 256 * 1024;
 
@@ -85,12 +87,11 @@ export class Search implements AsyncDisposable {
     if (matcher.isLiteral && text.length <= SHORT_TEXT) {
       return { version, ...scanHere(matcher, limits, text) };
     }
-    const request = { ...this.#call(invocation), query, limits };
-    const { found, more, truncated, timedOut } = await this.#scanner.scan(request, [
-      { block, text },
-    ]);
-    const lines = found.get(block) ?? [];
-    return { version, lines, truncated: truncated || more.has(block), timedOut };
+    const request = { ...this.#call(invocation), slice: this.#deadline, query, limits };
+    const scanned = await this.#scanner.scan(request, [{ block, text }]);
+    const lines = scanned.found.get(block) ?? [];
+    const truncated = scanned.truncated || scanned.more.has(block);
+    return { version, lines, truncated, timedOut: scanned.timedOut || scanned.slow.length > 0 };
   }
 
   async everywhere(invocation: Invocation, wanted: KernelSearch): Promise<SearchAnswer> {
@@ -109,7 +110,8 @@ export class Search implements AsyncDisposable {
           searched,
         ),
     };
-    return this.#ports.store.search.search({ ...wanted, ...this.#call(invocation) }, help);
+    const slice = this.#deadline / SLICES;
+    return this.#ports.store.search.search({ ...wanted, ...this.#call(invocation), slice }, help);
   }
 
   /** What a pattern matches in a block at a version, each with what is to stand there. */

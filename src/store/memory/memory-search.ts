@@ -31,7 +31,7 @@ export class MemorySearch implements SearchIndex {
         unreadable.push({ block: row.block, why });
       }
     }
-    const { found, more, truncated, timedOut } = await help.scan(request, texts);
+    const { found, more, truncated, timedOut, slow } = await help.scan(request, texts);
     return {
       found: [...found].map(([block, lines]): FoundBlock => ({
         block,
@@ -41,6 +41,7 @@ export class MemorySearch implements SearchIndex {
       })),
       truncated,
       timedOut,
+      slow,
       unreadable,
     };
   }

@@ -83,13 +83,13 @@ export class CommitRows {
   }
 
   insert(commit: NewCommit, blockId: number, position: number, previous: number): void {
-    const { edit, actor, time, call, message, model, turn, body } = commit;
+    const { edit, actor, time, tool, call, message, model, turn, body } = commit;
     const version = commit.expectedVersion + 1;
     const hash = rowHash("commits", columnsOf({ ...commit, position, version }, previous), body);
     this.#connection.run(
       `INSERT INTO commits
-         (position, block, version, actor, time, edit, call, message, model, turn, body, hash, previous)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         (position, block, version, actor, time, edit, call, message, model, turn, body, hash, previous, tool)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       position,
       blockId,
       version,
@@ -103,6 +103,7 @@ export class CommitRows {
       body,
       hash,
       previous,
+      tool === undefined ? null : this.#names.intern(tool),
     );
   }
 
@@ -147,6 +148,7 @@ export class CommitRows {
       message: optional(row["message"]),
       model: row["model"] === null ? undefined : this.#names.describe(row["model"] as number),
       turn: optional(row["turn"]),
+      tool: row["tool"] === null ? undefined : this.#names.describe(row["tool"] as number),
       body: plain(body),
     };
     checkRow(found, row["hash"], columnsOf(commit, row["previous"] as number), body);
@@ -154,10 +156,12 @@ export class CommitRows {
   }
 }
 
+/** A commit without a tool has the hash that it had before commits knew tools. */
 function columnsOf(commit: Omit<StoredCommit, "body">, previous: number): Scalar[] {
-  const { position, block, version, actor, time, edit, call, message, model, turn } = commit;
+  const { position, block, version, actor, time, edit, call, message, model, turn, tool } = commit;
   const texts = [call ?? null, message ?? null, model ?? null, turn ?? null];
-  return [position, block, version, actor, time, edit, ...texts, previous];
+  const known = [position, block, version, actor, time, edit, ...texts, previous];
+  return tool === undefined ? known : [...known, tool];
 }
 
 function optional(value: unknown): string | undefined {

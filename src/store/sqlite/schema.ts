@@ -141,6 +141,8 @@ const migrations: readonly (string | ((connection: Connection) => void))[] = [
   );
   `,
   migrateTo2,
+  // Which tool was called: a number of names. What was there before has none and keeps its hashes.
+  "ALTER TABLE commits ADD COLUMN tool INTEGER",
 ];
 
 export const schemaVersion = migrations.length;

@@ -23,6 +23,7 @@ describe("a segment", () => {
       body,
       message: optional,
       call: optional,
+      tool: fc.constantFrom(undefined, "block_edit", "block_append"),
       actor: fc.constantFrom("ann", "bob"),
       time: fc.integer({ min: -(2 ** 50), max: 2 ** 50 }),
       gap: fc.integer({ min: 1, max: 1000 }),

@@ -3,7 +3,7 @@
  * once each, so that what repeats from commit to commit all but disappears. Bodies are as body-codec.ts says.
  *
  * The first byte is the format. Format 1 had the number of its text with each commit, and bodies end to end;
- * it is read and no longer written.
+ * neither it nor format 2 knew tools. They are read and no longer written.
  */
 
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
@@ -12,8 +12,9 @@ import type { StoredCommit } from "../../kernel/ports.ts";
 import { headLength, readBodies, writeBodies } from "./body-codec.ts";
 import { plain } from "./bytes.ts";
 
-const FORMAT = 2;
-const textColumns = ["actor", "edit", "call", "message", "model", "turn"] as const;
+const FORMAT = 3;
+const textColumns = ["actor", "edit", "call", "message", "model", "turn", "tool"] as const;
+const COLUMNS_WITHOUT_TOOL = 6;
 
 /** About what a commit adds to the raw bytes: its texts repeat, so only numbers and body count. */
 export function rawSize(commit: StoredCommit): number {
@@ -50,12 +51,13 @@ function encodeWithHeads(
 export function decodeSegment(block: string, data: Uint8Array): StoredCommit[] {
   const reader = new ByteReader(plain(zstdDecompressSync(data)));
   const format = reader.byte();
-  if (format !== 1 && format !== FORMAT) throw new Error(`segment format ${format} is unknown`);
+  if (format < 1 || format > FORMAT) throw new Error(`segment format ${format} is unknown`);
   const count = reader.count();
   const firstVersion = reader.count();
   const positions = readDifferences(reader, count);
   const times = readDifferences(reader, count);
-  const [actors, edits, calls, messages, models, turns] = textColumns.map(() =>
+  const known = format === FORMAT ? textColumns : textColumns.slice(0, COLUMNS_WITHOUT_TOOL);
+  const [actors, edits, calls, messages, models, turns, tools] = known.map(() =>
     readTexts(reader, count, format),
   );
   const lengths = reader.counts(count);
@@ -76,6 +78,7 @@ export function decodeSegment(block: string, data: Uint8Array): StoredCommit[] {
       message: messages![index],
       model: models![index],
       turn: turns![index],
+      tool: tools?.[index],
       body: bodies.subarray(begin, end),
     });
   }

@@ -8,6 +8,7 @@ const entry = z.strictObject({
   actor: z.string(),
   edit: z.string(),
   time: z.int().describe("milliseconds since 1970"),
+  tool: z.string().optional().describe("which tool was called"),
   call: z.string().optional().describe("the tool call that made it"),
   message: z.string().optional(),
   model: z.string().optional(),
@@ -19,7 +20,7 @@ const entry = z.strictObject({
 export const blockHistory = defineTool({
   name: "block_history",
   description:
-    "Lists the versions of a block, newest first: who, when, why, how much. Pages with before.",
+    "Lists the versions of a block, newest first: who, with which tool, when, why, how much. Pages with before.",
   writes: false,
   input: z.strictObject({
     block_id: blockArgument,

@@ -92,6 +92,7 @@ async function byVersions(
   held: readonly z.output<typeof heldVersion>[],
   limit: number,
 ): Promise<Synced> {
+  await kernel.settle(held.map(({ block_id }) => block_id));
   // Taken first: whoever goes on from here gets some events again, and none too few.
   const position = kernel.feed.head;
   const answer = { events: [] as FeedEvent[], whole: [] as Synced["whole"] };
@@ -160,9 +161,10 @@ async function byPosition(
   context: string | undefined,
   limit: number,
 ): Promise<Synced> {
-  const { head } = kernel.feed;
   kernel.feed.checkPosition(position);
   if (context !== undefined) await kernel.contexts.check(context);
+  await kernel.settle();
+  const { head } = kernel.feed;
   const page = await kernel.feed.page(position, limit);
   return {
     events: page.events.filter(

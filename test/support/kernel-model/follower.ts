@@ -38,14 +38,14 @@ export class Follower {
     stream.edit ??= edit;
     expect(edit).toBe(stream.edit);
     stream.pending = stream.pending.slice(insert.length);
-    this.#model.apply(event);
+    this.#model.apply(event, "block_append");
     expect(factsOf(block)).toEqual(facts);
   }
 
   #orphan(event: FeedEvent): void {
     const { status, flags, metadata } = factsOf(this.#model.block(event.block));
     expect(status).toBe("running");
-    const block = this.#model.apply(event);
+    const block = this.#model.apply(event, undefined);
     expect(factsOf(block)).toEqual({ status: "error", flags, metadata });
     expect(event).toMatchObject({ change: { kind: "structure" } });
   }

@@ -17,6 +17,8 @@ interface ModelVersion {
     readonly actor: string;
     readonly edit: string;
     readonly time: number;
+    /** None for what nobody called for. */
+    readonly tool?: string | undefined;
     readonly message?: string | undefined;
     readonly call?: string | undefined;
     readonly inserted: number;
@@ -148,8 +150,8 @@ export class Model {
     ]);
   }
 
-  /** What an event says was done. */
-  apply(event: FeedEvent): ModelBlock {
+  /** What an event says was done, by a call of that tool. */
+  apply(event: FeedEvent, tool: string | undefined): ModelBlock {
     const { position, version, edit, actor, time, message, call, change, state } = event;
     if (position !== this.head + 1) throw new Error(`position ${position} came after ${this.head}`);
     this.head = position;
@@ -175,7 +177,7 @@ export class Model {
     const removed = splices.reduce((sum, { remove }) => sum + remove, 0);
     block.versions.push({
       position,
-      entry: { version, kind: flipped, actor, edit, time, message, call, inserted, removed },
+      entry: { version, kind: flipped, actor, edit, time, tool, message, call, inserted, removed },
       facts: { status, flags, metadata },
     });
     return block;

@@ -303,10 +303,9 @@ export function syncCall(dice: Dice, model: Model): Call {
     return reading(dice.caller(), {
       tool: "block_sync",
       input: { position, context, limit },
+      settles: "all",
       check: (answer, now) => {
-        const reached = Math.min(now.head, position + (limit ?? 1000));
-        // Text that waited may land behind what was looked through.
-        expect(Number(answer["position"])).toBeLessThanOrEqual(reached);
+        expect(answer["position"]).toBe(Math.min(now.head, position + (limit ?? 1000)));
         const told = (answer as Synced).events.map((event) => event.position);
         const positions = now.all
           .filter((block) => context === undefined || block.context === context)
@@ -321,11 +320,11 @@ export function syncCall(dice: Dice, model: Model): Call {
     .filter(() => dice.chance(0.5))
     .map(({ id, text }) => ({ block_id: id, version: dice.below(text.version + 1) }));
   if (held.length === 0) held.push({ block_id: dice.block().id, version: 0 });
-  const known = new Map(model.all.map(({ id, text }) => [id, text.version]));
   return reading(dice.caller(), {
     tool: "block_sync",
     input: { versions: held, limit },
-    check: (answer, now) => checkSynced(answer as Synced, now, held, known),
+    settles: held.map(({ block_id }) => block_id),
+    check: (answer, now) => checkSynced(answer as Synced, now, held),
   });
 }
 
@@ -333,7 +332,6 @@ function checkSynced(
   answer: Synced,
   model: Model,
   held: readonly { block_id: string; version: number }[],
-  known: ReadonlyMap<string, number>,
 ): void {
   expect(answer["unavailable"]).toEqual([]);
   checkEvents(model, answer.events);
@@ -348,9 +346,7 @@ function checkSynced(
       expect(whole.state).toMatchObject({ ...factsOf(block), parent: block.parent });
       continue;
     }
-    // Text that still waited when it was asked may be left for the next time.
-    const least = Math.max(version, known.get(block_id)!);
-    const until = left.get(block_id) ?? Math.max(least, version + events.length);
+    const until = left.get(block_id) ?? block.text.version;
     const wanted = Array.from({ length: until - version }, (_, index) => version + 1 + index);
     expect(events.map((event) => event.version)).toEqual(wanted);
   }

@@ -1,10 +1,16 @@
-import type { FoundLine } from "../../../base/search/index.ts";
+import type { FoundLine, SearchPart } from "../../../base/search/index.ts";
 import type { SearchRequest } from "../../../kernel/ports.ts";
 import type { Refusal } from "../requests.ts";
 
 /** To the searcher: a search, and the texts it asked for on the way. */
 export type ToSearcher =
-  | { readonly search: Omit<SearchRequest, "signal" | "caller"> }
+  | {
+      readonly search: Omit<SearchRequest, "signal" | "caller" | "milliseconds" | "slice"> & {
+        /** Units that earlier parts have found already. */
+        readonly shown: number;
+        readonly part: SearchPart;
+      };
+    }
   | { readonly text: { readonly version: number; readonly text: string } }
   | { readonly unreadable: string };
 
@@ -20,6 +26,7 @@ export type FromSearcher =
   | { readonly ready: true }
   | { readonly found: readonly FoundInBlock[] }
   | { readonly more: string }
+  | { readonly slow: string }
   /** Its keyframe is not of its last version: the searcher waits for the text. */
   | { readonly need: string }
   | { readonly unreadable: { readonly block: string; readonly why: string } }

@@ -3,11 +3,12 @@
 import { once } from "node:events";
 import { parentPort, workerData } from "node:worker_threads";
 import { KumikoError } from "../../../base/errors.ts";
-import { asPatternError, TextMatcher, TextScan } from "../../../base/search/index.ts";
+import { asPatternError, TextMatcher, WatchedScan } from "../../../base/search/index.ts";
 import type { BlockRow } from "../../../kernel/ports.ts";
 import { compareSearched, searchedRow, type SearchedRow } from "../../searched-rows.ts";
 import { Connection } from "../connection.ts";
 import { NativeGate } from "../native-gate.ts";
+import { damagedRow } from "../row-hash.ts";
 import { Tables } from "../tables.ts";
 import { type Candidate, CandidateFinder } from "./candidates.ts";
 import type { FoundInBlock, FromSearcher, ToSearcher } from "./search-messages.ts";
@@ -26,6 +27,7 @@ const cache = new TextCache();
 let rows:
   | { readonly moment: string; readonly known: Map<string, BlockRow | undefined> }
   | undefined;
+const anywhere = { kinds: undefined, context: undefined, pathPrefix: undefined };
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 const send = (message: FromSearcher): void => port.postMessage(message);
@@ -45,19 +47,18 @@ for (;;) {
 }
 
 async function search(task: Task): Promise<void> {
-  const until = performance.now() + task.milliseconds;
   const matcher = new TextMatcher(task.query);
   cache.begin();
-  const { blocks, unindexed, moment } = gate.run(() => finder.find(matcher));
-  if (rows?.moment !== moment) rows = { moment, known: new Map() };
-  if (finder.unusable !== undefined) send({ unusable: finder.unusable });
   const buffered: FoundInBlock[] = [];
   const flush = (): void => {
     if (buffered.length > 0) send({ found: buffered.splice(0) });
   };
   let at: { path: string | undefined; version: number };
-  const scan = new TextScan(matcher, task, {
-    expired: () => performance.now() > until,
+  const scan = new WatchedScan(matcher, task, task.part, {
+    slow: (block) => {
+      flush();
+      send({ slow: block });
+    },
     more: (block) => {
       flush();
       send({ more: block });
@@ -68,6 +69,9 @@ async function search(task: Task): Promise<void> {
       if (!matcher.isLiteral || buffered.length >= 32) flush();
     },
   });
+  const { blocks, unindexed, moment } = gate.run(() => finder.find(matcher));
+  if (rows?.moment !== moment) rows = { moment, known: new Map() };
+  if (finder.unusable !== undefined) send({ unusable: finder.unusable });
   const { known } = rows;
   for (const { row, path, candidate } of gate.run(() => inOrder(blocks, task, known))) {
     const text = await lastText(row.block, candidate);
@@ -83,7 +87,7 @@ function inOrder(
   blocks: readonly Candidate[],
   task: Task,
   known: Map<string, BlockRow | undefined>,
-): (SearchedRow & { readonly candidate: Candidate })[] {
+): readonly (SearchedRow & { readonly candidate: Candidate })[] {
   const find = (block: string): BlockRow | undefined => {
     if (!known.has(block))
       known.set(
@@ -99,7 +103,20 @@ function inOrder(
     const wanted = row && searchedRow(row, task, find);
     if (wanted !== undefined) searched.push({ ...wanted, candidate });
   }
-  return searched.toSorted(compareSearched);
+  return behind(task.part, searched.toSorted(compareSearched), find);
+}
+
+/** A block keeps its place for life, so what comes behind it is the same whoever asks. */
+function behind<Searched extends SearchedRow>(
+  { behind: block }: Task["part"],
+  searched: readonly Searched[],
+  find: (block: string) => BlockRow | undefined,
+): readonly Searched[] {
+  if (block === undefined) return searched;
+  const row = find(block);
+  if (row === undefined) throw damagedRow({ table: "rows", key: block, block }, "it is gone");
+  const last = searchedRow(row, anywhere, find)!;
+  return searched.filter((each) => compareSearched(each, last) > 0);
 }
 
 /** From the keyframe when that is of the last version, else from the kernel. */

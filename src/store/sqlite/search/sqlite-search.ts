@@ -3,11 +3,11 @@ import { Worker } from "node:worker_threads";
 import {
   KumikoError,
   realTimers,
-  ThreadPool,
+  SearchThreads,
   type Timers,
   WorkerThread,
 } from "../../../base/index.ts";
-import type { FoundLine } from "../../../base/search/index.ts";
+import { type FoundLine, unitsOf } from "../../../base/search/index.ts";
 import type {
   FoundBlock,
   SearchAnswer,
@@ -21,8 +21,6 @@ import { deleteIndex, indexFileOf } from "./index-file.ts";
 import { IndexThread } from "./index-thread.ts";
 import type { FoundInBlock, FromSearcher, ToSearcher } from "./search-messages.ts";
 
-const THREADS = 4;
-const THREADS_PER_CALLER = 2;
 /** So much new text is indexed although nobody has searched. */
 const UNITS_WAITING = 1024 * 1024;
 
@@ -36,7 +34,7 @@ export interface SqliteSearchOptions {
 /** Search over the embedded store: threads that look through texts, one that keeps the index. Owns them. */
 export class SqliteSearch implements SearchIndex, AsyncDisposable {
   readonly #options: SqliteSearchOptions;
-  readonly #pool: ThreadPool<WorkerThread>;
+  readonly #threads: SearchThreads;
   #indexer: IndexThread | undefined;
   /** Keyframes that were put since the indexer was last told, and how long they are. */
   #put = new Set<string>();
@@ -47,34 +45,32 @@ export class SqliteSearch implements SearchIndex, AsyncDisposable {
 
   constructor(options: SqliteSearchOptions) {
     this.#options = options;
-    this.#pool = new ThreadPool({
-      threads: THREADS,
-      perCaller: THREADS_PER_CALLER,
-      start: () => startSearcher(options.file),
-    });
+    const timers = options.timers ?? realTimers;
+    this.#threads = new SearchThreads(timers, () => startSearcher(options.file));
   }
 
   async search(request: SearchRequest, help: SearchHelp): Promise<SearchAnswer> {
     if (this.#closed) throw closedStore();
     this.#tell();
-    return this.#pool.run(request.caller, async (thread) => {
-      const collected = new Collected();
-      const { signal, caller: _, ...task } = request;
-      const end = await thread.converse({ search: task } satisfies ToSearcher, {
-        milliseconds: request.milliseconds,
-        timers: this.#options.timers ?? realTimers,
-        signal,
-        receive: (message) => {
-          const received = message as FromSearcher;
-          if ("need" in received) void supply(thread, received.need, help);
-          if ("unusable" in received) this.#rebuild(received.unusable);
-          return collected.receive(received);
-        },
-      });
-      // The first one has it checked, too.
-      if (this.#indexer === undefined || (end?.unindexed ?? 0) > 0) void this.#index();
-      return collected.answer(end);
+    const collected = new Collected();
+    const { signal: _, caller: __, milliseconds: ___, slice, ...wanted } = request;
+    const end = await this.#threads.search(request, {
+      slice,
+      slow: collected.slow,
+      task: (part): ToSearcher => {
+        const { shown, blocks } = collected;
+        return { search: { ...wanted, texts: request.texts - blocks, shown, part } };
+      },
+      receive: (message, thread) => {
+        const received = message as FromSearcher;
+        if ("need" in received) void supply(thread, received.need, help);
+        if ("unusable" in received) this.#rebuild(received.unusable);
+        return collected.receive(received);
+      },
     });
+    // The first one has it checked, too.
+    if (this.#indexer === undefined || (end?.unindexed ?? 0) > 0) void this.#index();
+    return collected.answer(end);
   }
 
   async settled(): Promise<void> {
@@ -108,7 +104,7 @@ export class SqliteSearch implements SearchIndex, AsyncDisposable {
       deleteIndex(this.#options.file);
       return await task();
     } finally {
-      await this.#pool.retire();
+      await this.#threads.retire();
       this.#rewriting -= 1;
     }
   }
@@ -130,7 +126,7 @@ export class SqliteSearch implements SearchIndex, AsyncDisposable {
   async #close(): Promise<void> {
     const indexer = this.#indexer;
     this.#indexer = undefined;
-    await Promise.all([this.#pool.retire(), indexer?.[Symbol.asyncDispose]()]);
+    await Promise.all([this.#threads.retire(), indexer?.[Symbol.asyncDispose]()]);
   }
 
   /** Compares all keyframes with the index. */
@@ -143,7 +139,7 @@ export class SqliteSearch implements SearchIndex, AsyncDisposable {
         dropped: (why) => {
           this.#warn(`could not be used and was deleted (${why})`);
           // They still look at the old one.
-          void this.#pool.retire();
+          void this.#threads.retire();
         },
         failed: (why) => this.#warn(`could not be written (${why})`),
       });
@@ -201,18 +197,30 @@ async function supply(thread: WorkerThread, block: string, help: SearchHelp): Pr
 class Collected {
   readonly #found = new Map<string, FoundInBlock & { lines: FoundLine[] }>();
   readonly #more = new Set<string>();
-  readonly #unreadable: { block: string; why: string }[] = [];
+  /** By block: a part that goes on meets what the one before it met. */
+  readonly #unreadable = new Map<string, string>();
+  readonly slow: string[] = [];
+  /** The units of all lines. */
+  shown = 0;
+
+  get blocks(): number {
+    return this.#found.size;
+  }
 
   receive(message: FromSearcher): Done | undefined {
     if ("found" in message) {
       for (const found of message.found) {
+        this.shown += unitsOf(found.line);
         const known = this.#found.get(found.block);
         if (known === undefined) this.#found.set(found.block, { ...found, lines: [found.line] });
         else known.lines.push(found.line);
       }
     }
     if ("more" in message) this.#more.add(message.more);
-    if ("unreadable" in message) this.#unreadable.push(message.unreadable);
+    if ("slow" in message) this.slow.push(message.slow);
+    if ("unreadable" in message) {
+      this.#unreadable.set(message.unreadable.block, message.unreadable.why);
+    }
     if ("refused" in message) {
       const { code, sentence, facts } = message.refused;
       throw new KumikoError(code, sentence, facts);
@@ -232,7 +240,8 @@ class Collected {
       found,
       truncated: end?.truncated ?? false,
       timedOut: end?.timedOut ?? true,
-      unreadable: this.#unreadable,
+      slow: this.slow,
+      unreadable: Array.from(this.#unreadable, ([block, why]) => ({ block, why })),
     };
   }
 }
