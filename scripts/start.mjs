@@ -7,8 +7,7 @@ import { run } from "./children.mjs";
 import { afterSetup, projectNode, root } from "./setup.mjs";
 
 const command = join(root, "bin", "kumiko");
-const given = process.argv.slice(2);
-const args = given.length === 0 ? ["--help"] : given;
+const args = process.argv.slice(2);
 
 await afterSetup(async () => {
   if (realpathSync(process.execPath) !== realpathSync(projectNode)) {

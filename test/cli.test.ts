@@ -84,7 +84,6 @@ describe("kumiko", () => {
     const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
     expect(await kumiko(folder, ["--version"])).toEqual({ code: 0, out: `${version}\n`, err: "" });
     for (const args of [
-      [],
       ["--help"],
       ["patch", "--help"],
       ["patch", "apply", "--help"],

@@ -23,6 +23,8 @@ export const errorCodes = {
   not_born: "the document has no replica form yet; give it a birth first",
   already_born: "the document already has its birth",
   import_rejected: "the update cannot be imported",
+  frame_malformed: "a frame of a replica cannot be read",
+  peer_taken: "the peer goes on with another connection",
   damaged: "stored bytes do not read back as what was written",
   unsupported_format: "stored bytes are of a format this version cannot read",
   disposed: "the object was disposed and may not be used",

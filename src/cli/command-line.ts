@@ -9,7 +9,7 @@ export async function runCommandLine(argv: readonly string[], terminal: Terminal
   let code: number = exitCode.fine;
   const printed: string[] = [];
   const complaints: string[] = [];
-  const words = argv.length === 0 ? ["--help"] : leadingOptionsLast(argv);
+  const words = namesNoVerb(argv) ? ["serve", ...argv] : leadingOptionsLast(argv);
   const program = await verbs(terminal, words, (result) => (code = result));
   program.configureOutput({
     writeOut: (text) => printed.push(text),
@@ -27,6 +27,13 @@ export async function runCommandLine(argv: readonly string[], terminal: Terminal
     return exitCode.trouble;
   }
   return code;
+}
+
+/** `kumiko`, and `kumiko --port 5000`, run the server. */
+function namesNoVerb(argv: readonly string[]): boolean {
+  const [first] = leadingOptionsLast(argv);
+  if (first === undefined) return true;
+  return first.startsWith("--") && !["--help", "--version"].includes(first);
 }
 
 const withValue = new Set(["--home", "--kernel", "--actor"]);

@@ -15,6 +15,8 @@ interface Setting {
   readonly environment?: { readonly [name: string]: string };
   /** What the person at the terminal answers when asked. */
   readonly answers?: readonly string[];
+  /** Where it is run; its own folder otherwise. */
+  readonly folder?: string;
 }
 
 /** A home folder of its own, and the command over it: in this process, or as a program. */
@@ -38,7 +40,7 @@ export function temporaryHome(): Home {
     let err = "";
     const answers = setting.answers?.values();
     const terminal: Terminal = {
-      folder: folder.path,
+      folder: setting.folder ?? folder.path,
       environment: { ...own, ...setting.environment },
       colour: false,
       interactive: setting.answers !== undefined,

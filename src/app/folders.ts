@@ -1,0 +1,112 @@
+import { existsSync } from "node:fs";
+import { realpath, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { KumikoError, sha256Text } from "../base/index.ts";
+import { changeSmallFile, readSmallFile } from "../doors/locked-file.ts";
+import { fitting } from "./actor.ts";
+import type { HomeFolder } from "./home.ts";
+
+/** The kernel that verbs use when no other is named: it is no folder's. */
+const BY_NAME = "main";
+
+type Known = { readonly [folder: string]: string };
+
+/** The kernel of a folder, by its real path: `folders.json`. The same folder has the same kernel under every name. */
+export async function kernelOfFolder(
+  home: HomeFolder,
+  folder: string,
+): Promise<{ kernel: string; folder: string }> {
+  const real = await realFolder(folder);
+  const file = fileOf(home);
+  const name = nameOf(real);
+  const alone = `${name.slice(0, 23)}-${sha256Text(real).slice(0, 8)}`;
+  const exists = await home.has(name);
+  const kernel = await changeSmallFile(file, (text) => {
+    const known = parsed(file, text);
+    const before = known[real];
+    if (before !== undefined) return { result: before };
+    // A kernel of that name may be another folder's, or nobody's.
+    const taken = exists || name === BY_NAME || Object.values(known).includes(name);
+    const chosen = taken ? alone : name;
+    return { text: written({ ...known, [real]: chosen }), result: chosen };
+  });
+  return { kernel, folder: real };
+}
+
+/** The kernel of the folder, or of the nearest one above it that has one; none is made. */
+export async function registeredKernel(
+  home: HomeFolder,
+  folder: string,
+): Promise<string | undefined> {
+  const file = fileOf(home);
+  if (!existsSync(file)) return undefined;
+  const known = parsed(file, await readSmallFile(file));
+  for (let at = await realFolder(folder); ; at = dirname(at)) {
+    if (known[at] !== undefined || dirname(at) === at) return known[at];
+  }
+}
+
+/** Which folder each kernel is for; kernels that were made by name are for none. */
+export async function foldersByKernel(home: HomeFolder): Promise<ReadonlyMap<string, string>> {
+  const file = fileOf(home);
+  const known = parsed(file, await readSmallFile(file));
+  return new Map(Object.entries(known).map(([folder, kernel]) => [kernel, folder]));
+}
+
+function fileOf({ place }: HomeFolder): string {
+  return join(place, "folders.json");
+}
+
+async function realFolder(folder: string): Promise<string> {
+  try {
+    const real = await realpath(folder);
+    if ((await stat(real)).isDirectory()) return real;
+  } catch (error) {
+    throw notAFolder(folder, error);
+  }
+  throw notAFolder(folder);
+}
+
+function notAFolder(folder: string, cause?: unknown): KumikoError {
+  const message = `${folder} is not a folder that can be opened.`;
+  return new KumikoError(
+    "invalid_argument",
+    message,
+    { argument: "folder", value: folder },
+    { cause },
+  );
+}
+
+/** A name without any letter that fits is "folder". */
+function nameOf(real: string): string {
+  const name = basename(real);
+  return /[a-z0-9]/i.test(name.normalize("NFKD")) ? fitting(name) : "folder";
+}
+
+function parsed(file: string, text: string | undefined): Known {
+  if (text === undefined) return {};
+  try {
+    const { format, folders } = JSON.parse(text) as { format?: unknown; folders?: unknown };
+    if (format === 1 && isKnown(folders)) return folders;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new KumikoError(
+    "damaged",
+    `${file} does not say which folder has which kernel. Put back a copy of it; if it is removed, folders get new kernels.`,
+    { file, table: null, block: null },
+  );
+}
+
+function isKnown(value: unknown): value is Known {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.values(value).every((kernel) => typeof kernel === "string")
+  );
+}
+
+function written(folders: Known): string {
+  return `${JSON.stringify({ format: 1, folders }, null, 2)}\n`;
+}

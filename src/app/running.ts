@@ -1,0 +1,119 @@
+import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as later } from "node:timers/promises";
+import { KumikoError } from "../base/index.ts";
+import { readSmallFile, replaceSmallFile } from "../doors/locked-file.ts";
+import { readOwnerToken } from "./owner-token.ts";
+
+/** `server.json`: which server a home has. */
+export interface ServerNote {
+  readonly pid: number;
+  readonly url: string;
+  readonly since: number;
+  readonly version: string;
+}
+
+/** How long a server may take between taking its lock and saying where it is. */
+const STARTING = 10_000;
+const RETRY = 50;
+
+/** A home's one server is whoever holds this; the system drops it with the process. */
+export async function lockHome(home: string, command: string): Promise<Disposable> {
+  const { FolderLock } = await import("../store/sqlite/lock.ts");
+  // Whoever looks for a server holds it for a moment.
+  for (let tries = 0; ; tries++) {
+    try {
+      return FolderLock.take(join(home, "server"), false, command);
+    } catch (error) {
+      const looked = isInUse(error) && error.facts["command"] === LOOKING && tries < 20;
+      if (!looked) throw error;
+      await later(RETRY / 5);
+    }
+  }
+}
+
+const LOOKING = "looking for a server";
+
+/**
+ * The server of a home, if one runs. What `server.json` says counts only while the lock is held by the process it
+ * names: a port that a dead server left may be anybody's, and would be sent the owner's token.
+ */
+export async function findServer(home: string): Promise<ServerNote | undefined> {
+  const until = performance.now() + STARTING;
+  for (;;) {
+    const holder = await holderOf(home);
+    if (holder === undefined) return undefined;
+    const note = await readNote(home);
+    if (note?.pid === holder) return note;
+    if (performance.now() >= until) return undefined;
+    await later(RETRY);
+  }
+}
+
+/** Asks the server of a home, as its owner. */
+export async function askServer(
+  home: string,
+  { url }: ServerNote,
+  method: "GET" | "POST",
+  path: string,
+  body?: unknown,
+): Promise<unknown> {
+  const token = await readOwnerToken(home);
+  const request = {
+    method,
+    headers: {
+      authorization: `Bearer ${token ?? ""}`,
+      ...(body !== undefined && { "content-type": "application/json" }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    // A server that has moved on elsewhere is not followed with a token.
+    redirect: "error" as const,
+  };
+  const response = await fetch(new URL(path, url), request).catch((error: unknown) => {
+    throw new KumikoError(
+      "unreachable",
+      `The server at ${url} does not answer.`,
+      { url },
+      { cause: error },
+    );
+  });
+  const answer = (await response.json()) as { error?: ReturnType<KumikoError["toJSON"]> };
+  if (answer.error === undefined) return answer;
+  const { code, message, facts } = answer.error;
+  throw new KumikoError(code, message, facts);
+}
+
+export async function writeNote(home: string, note: ServerNote): Promise<void> {
+  await replaceSmallFile(join(home, "server.json"), `${JSON.stringify(note, null, 2)}\n`);
+}
+
+export async function removeNote(home: string): Promise<void> {
+  await rm(join(home, "server.json"), { force: true });
+}
+
+async function readNote(home: string): Promise<ServerNote | undefined> {
+  const text = await readSmallFile(join(home, "server.json"));
+  return text === undefined ? undefined : (JSON.parse(text) as ServerNote);
+}
+
+/** The process that holds the server's lock. */
+async function holderOf(home: string): Promise<number | undefined> {
+  if (!existsSync(join(home, "server.lock"))) return undefined;
+  const { FolderLock } = await import("../store/sqlite/lock.ts");
+  try {
+    FolderLock.take(join(home, "server"), false, LOOKING)[Symbol.dispose]();
+    return undefined;
+  } catch (error) {
+    if (!isInUse(error)) throw error;
+    const { pid, command } = error.facts;
+    // Somebody else just looks, or a server is just writing its name.
+    return typeof pid === "number" && command !== LOOKING ? pid : NOBODY;
+  }
+}
+
+const NOBODY = -1;
+
+function isInUse(error: unknown): error is KumikoError {
+  return error instanceof KumikoError && error.code === "in_use";
+}

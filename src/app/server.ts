@@ -1,0 +1,189 @@
+import type { Logger } from "pino";
+import { KumikoError, realTimers } from "../base/index.ts";
+import { Hall, Metrics, TokenStore } from "../doors/index.ts";
+import { type FrontOptions, HttpFront } from "../doors/http/index.ts";
+import type { World } from "../kernel/index.ts";
+import { Deadline } from "./deadline.ts";
+import { doorsOf } from "./doors.ts";
+import { foldersByKernel, kernelOfFolder } from "./folders.ts";
+import { HomeFolder } from "./home.ts";
+import { openLog } from "./log.ts";
+import { makeFolder } from "./make-folder.ts";
+import { ownerOf } from "./owner-token.ts";
+import { lockHome, removeNote, writeNote } from "./running.ts";
+import { openWorld } from "./world.ts";
+
+export interface ServerOptions {
+  /** The home folder. */
+  readonly home: string;
+  /** Its kernel is made if there is none, and kept open. */
+  readonly folder?: string | undefined;
+  /** Whose token the owner's is when there is none yet. */
+  readonly actor?: string | undefined;
+  readonly version?: string | undefined;
+  readonly host?: string | undefined;
+  /** 0: any that is free. */
+  readonly port?: number | undefined;
+  /** Takes any free port when that one is taken. */
+  readonly anyPort?: boolean | undefined;
+  readonly allowHosts?: readonly string[] | undefined;
+  readonly limits?: FrontOptions["limits"];
+  readonly callsPerSecond?: number | undefined;
+  /** Milliseconds that a server which stops waits for others. */
+  readonly draining?: number | undefined;
+  /** Silent when there is none. */
+  readonly log?: Logger | undefined;
+}
+
+export interface RunningServer extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  readonly hall: Hall;
+  readonly ownerToken: string;
+  /** Of the folder it was started for. */
+  readonly kernel: string | undefined;
+  /** The page's address, with a token in its fragment that is good for one exchange. */
+  link(): Promise<string>;
+  /** Drains, and says what it gave up on. */
+  close(): Promise<readonly string[]>;
+}
+
+const DRAINING = 10_000;
+
+/** Starts the one server of a home; `in_use` when it has one. The caller disposes of it. */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const { home: place, version = "0.0.0", host = "127.0.0.1" } = options;
+  const log = options.log ?? (await openLog({ level: "silent", readable: false, write() {} }));
+  const clock = { now: () => Date.now() };
+  const since = clock.now();
+  await makeFolder(place, 0o700);
+  await using starting = new AsyncDisposableStack();
+  starting.use(await lockHome(place, "kumiko serve"));
+  const home = new HomeFolder(place, "kumiko serve");
+  const world = starting.use(openWorld(home, (report) => log.error({ ...report }, "damaged")));
+  const tokens = starting.use(
+    await TokenStore.open(place, {
+      clock,
+      timers: realTimers,
+      onTrouble: (error) => log.error({ err: error }, "tokens cannot be read"),
+    }),
+  );
+  const { token, principal } = await ownerOf(place, tokens, options.actor ?? "owner");
+  const closing = new AbortController();
+  const { blockStreams, blockTools, ToolRegistry } = await import("../tools/index.ts");
+  const hall = new Hall({
+    world,
+    registry: new ToolRegistry([...blockTools, ...blockStreams]),
+    tokens,
+    log,
+    metrics: new Metrics(),
+    clock,
+    version,
+    closing: closing.signal,
+    callsPerSecond: options.callsPerSecond,
+  });
+  const front = starting.use(await listen(hall, { ...options, host }));
+  const { connections, port } = front;
+  const surroundings = { connections, since, folders: () => foldersByKernel(home) };
+  front.add(...doorsOf(hall, home, surroundings));
+  const { folder } = options;
+  const kernel = folder === undefined ? undefined : (await kernelOfFolder(home, folder)).kernel;
+  if (kernel !== undefined) await openNow(world, kernel, log);
+  const url = `http://${urlHost(host)}:${port}`;
+  await writeNote(place, { pid: process.pid, url, since, version });
+  starting.defer(() => removeNote(place));
+  log.info({ url, home: place }, "listening");
+
+  const owned = starting.move();
+  let closed: Promise<readonly string[]> | undefined;
+  const close = (): Promise<readonly string[]> =>
+    (closed ??= drain({
+      hall,
+      front,
+      owned,
+      log,
+      milliseconds: options.draining ?? DRAINING,
+      stop: () => closing.abort(stopping()),
+    }));
+  return {
+    url,
+    port,
+    hall,
+    ownerToken: token,
+    kernel,
+    link: async () => `${url}/#token=${(await tokens.mintLink(principal, "link")).token}`,
+    close,
+    async [Symbol.asyncDispose]() {
+      await close();
+    },
+  };
+}
+
+/** A command that has the kernel for a moment keeps nobody from starting: the first visitor opens it then. */
+async function openNow(world: World, kernel: string, log: Logger): Promise<void> {
+  try {
+    await world.openOrCreate(kernel);
+  } catch (error) {
+    if (!(error instanceof KumikoError) || error.code !== "in_use") throw error;
+    log.warn({ kernel, why: error.message }, "the kernel is in use");
+  }
+}
+
+async function listen(
+  hall: Hall,
+  options: ServerOptions & { readonly host: string },
+): Promise<HttpFront> {
+  const { host, port = 0, allowHosts, limits } = options;
+  try {
+    return await HttpFront.listen(hall, { host, port, allowHosts, limits });
+  } catch (error) {
+    const taken = error instanceof KumikoError && error.facts["reason"] === "EADDRINUSE";
+    if (!taken || options.anyPort !== true) throw error;
+    hall.log.warn({ port }, "the port is taken; using another");
+    return HttpFront.listen(hall, { host, port: 0, allowHosts, limits });
+  }
+}
+
+interface Draining {
+  readonly hall: Hall;
+  readonly front: HttpFront;
+  readonly owned: AsyncDisposableStack;
+  readonly log: Logger;
+  readonly milliseconds: number;
+  stop(): void;
+}
+
+/** Refuses new work, lets what is under way finish, ends what listens, and closes the kernels. */
+async function drain({ hall, front, owned, log, ...rest }: Draining): Promise<readonly string[]> {
+  // Visitors cannot use up the time that kernels need to write what they took in.
+  const half = rest.milliseconds / 2;
+  using visitors = new Deadline(half, realTimers);
+  rest.stop();
+  front.stop();
+  const { connections } = front;
+  const open = (kind: "socket" | "request"): string =>
+    counted(connections.list().filter((each) => each.kind === kind).length, kind);
+  await visitors.wait(hall.idle(), () => counted(hall.callsUnderWay, "call"));
+  await visitors.wait(connections.end("socket", stopping()), () => open("socket"));
+  await visitors.wait(connections.none("request"), () => open("request"));
+  using kernels = new Deadline(half, realTimers);
+  await kernels.wait(owned.disposeAsync(), () => "closing the kernels");
+  const gaveUp = [...visitors.gaveUp, ...kernels.gaveUp];
+  if (gaveUp.length > 0) log.warn({ gave_up: gaveUp }, "stopped without waiting");
+  return gaveUp;
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}
+
+function stopping(): KumikoError {
+  return new KumikoError("closing", "The server is stopping.", {});
+}
+
+/** An address that means all of them is no address to go to. */
+function urlHost(host: string): string {
+  if (host === "0.0.0.0") return "127.0.0.1";
+  if (host === "::") return "[::1]";
+  return host.includes(":") ? `[${host}]` : host;
+}

@@ -1,0 +1,113 @@
+import { realpathSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+import type { Terminal } from "../terminal.ts";
+
+/** What `kumiko connect` knows. */
+export const agentNames = ["claude-code", "codex", "opencode", "cursor"] as const;
+export type AgentName = (typeof agentNames)[number];
+
+/** What makes an agent use Kumiko: an MCP server on standard input and output, named in a file of the agent's. */
+export interface Agent {
+  readonly title: string;
+  readonly format: "json" | "jsonc" | "toml";
+  /** Below the folder that the agent works in. */
+  readonly project: string;
+  /** Below the person's home. */
+  readonly global: string;
+  /** Where in the file it is named. */
+  readonly keys: readonly [string, string];
+  entry(command: readonly string[]): { readonly [name: string]: unknown };
+  /** What a person has to know beside. */
+  readonly note?: string;
+}
+
+export const agents: { readonly [name in AgentName]: Agent } = {
+  "claude-code": {
+    title: "Claude Code",
+    format: "json",
+    project: ".mcp.json",
+    global: ".claude.json",
+    keys: ["mcpServers", "kumiko"],
+    entry: ([command, ...args]) => ({ type: "stdio", command, args }),
+  },
+  codex: {
+    title: "Codex",
+    format: "toml",
+    project: ".codex/config.toml",
+    global: ".codex/config.toml",
+    keys: ["mcp_servers", "kumiko"],
+    entry: ([command, ...args]) => ({ command, args }),
+    note: "Codex reads a folder's own file only when it trusts the folder.",
+  },
+  opencode: {
+    title: "opencode",
+    format: "jsonc",
+    project: "opencode.json",
+    global: ".config/opencode/opencode.json",
+    keys: ["mcp", "kumiko"],
+    entry: (command) => ({ type: "local", command, enabled: true }),
+  },
+  cursor: {
+    title: "Cursor",
+    format: "json",
+    project: ".cursor/mcp.json",
+    global: ".cursor/mcp.json",
+    keys: ["mcpServers", "kumiko"],
+    entry: ([command, ...args]) => ({ command, args }),
+  },
+};
+
+/** The file in which an agent looks, for one folder or for all. */
+export function configurationFile(
+  terminal: Pick<Terminal, "folder" | "environment">,
+  { project, global }: Agent,
+  everywhere: boolean,
+): string {
+  if (!everywhere) return join(terminal.folder, project);
+  const { HOME = "", XDG_CONFIG_HOME = "", CODEX_HOME = "" } = terminal.environment;
+  if (global.startsWith(".config/") && isAbsolute(XDG_CONFIG_HOME))
+    return join(XDG_CONFIG_HOME, global.slice(".config/".length));
+  if (global.startsWith(".codex/") && isAbsolute(CODEX_HOME))
+    return join(CODEX_HOME, global.slice(".codex/".length));
+  return join(HOME, global);
+}
+
+/** The command by which this one was started, for programs that know no PATH of ours. */
+export function startedAs(): readonly [string, ...string[]] {
+  const script = process.argv[1];
+  return script === undefined ? ["kumiko"] : [process.execPath, realpathSync(script)];
+}
+
+interface AgentConfiguration {
+  readonly agent: string;
+  /** Where it goes, or how it gets there. */
+  readonly where: string;
+  readonly text: string;
+}
+
+/** In few lines, for whoever wants to see all of them. */
+export function agentConfigurations(command: readonly string[]): AgentConfiguration[] {
+  return agentNames.map((name) => {
+    const agent = agents[name];
+    if (name === "claude-code") {
+      const text = `claude mcp add kumiko -- ${command.map(quoted).join(" ")}`;
+      return { agent: agent.title, where: "run", text };
+    }
+    const where = name === "codex" ? `~/${agent.global}` : agent.project;
+    return { agent: agent.title, where, text: configurationText(agent, command) };
+  });
+}
+
+/** What to put into the agent's file, in as few lines as there can be. */
+function configurationText(agent: Agent, command: readonly string[]): string {
+  const { format, keys } = agent;
+  const [group, name] = keys;
+  const made = agent.entry(command);
+  if (format !== "toml") return JSON.stringify({ [group]: { [name]: made } });
+  const pairs = Object.entries(made).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
+  return [`[${group}.${name}]`, ...pairs].join("\n");
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,170 @@
+/** An object in a JSON text: where it stands and what it has. */
+interface Found {
+  readonly start: number;
+  readonly end: number;
+  /** Undefined when it is no object. */
+  readonly members: readonly Member[] | undefined;
+  /** Whether a comma follows the last member, as JSON with comments allows. */
+  readonly trailing: boolean;
+}
+
+interface Member {
+  readonly key: string;
+  readonly value: Found;
+}
+
+/** What stands in the way of a change; nothing was changed. */
+export class NotEditable extends Error {}
+
+/** The text with these values in the object at `keys`; what else is in that object, and everything else, stays. */
+export function withMembers(
+  text: string,
+  keys: readonly string[],
+  values: { readonly [name: string]: unknown },
+): string {
+  let place: Found | undefined = new Scanner(text).whole();
+  for (const key of keys) place = place?.members?.find((member) => member.key === key)?.value;
+  if (place === undefined) return withMember(text, keys, values);
+  return Object.entries(values).reduce(
+    (changed, [name, value]) => withMember(changed, [...keys, name], value),
+    text,
+  );
+}
+
+/**
+ * The text with `value` at `keys`, where objects are made that are missing; everything else stays as it is, to the
+ * last space. Comments and trailing commas are taken as they are.
+ */
+function withMember(text: string, keys: readonly string[], value: unknown): string {
+  const scanner = new Scanner(text);
+  let place = scanner.whole();
+  const beside = text.slice(place.start, place.members?.[0]?.value.start);
+  const unit = /\n([ \t]+)"[^\n]*$/.exec(beside)?.[1] ?? "  ";
+  const newline = text.includes("\r\n") ? "\r\n" : "\n";
+  const written = (given: unknown, depth: number): string =>
+    JSON.stringify(given, undefined, unit).replaceAll("\n", `${newline}${unit.repeat(depth)}`);
+  for (const [depth, key] of keys.entries()) {
+    const { members } = place;
+    if (members === undefined)
+      throw new NotEditable(`${keys.slice(0, depth).join(".") || "the whole"} is not an object`);
+    const same = members.filter((member) => member.key === key);
+    if (same.length > 1) throw new NotEditable(`${key} stands there twice`);
+    const found = same[0]?.value;
+    if (found === undefined) {
+      const rest = keys.slice(depth + 1).reduceRight((inner, each) => ({ [each]: inner }), value);
+      const member = `${JSON.stringify(key)}: ${written(rest, depth + 1)}`;
+      return added(text, place, member, { unit, depth, newline });
+    }
+    if (depth === keys.length - 1)
+      return text.slice(0, found.start) + written(value, depth + 1) + text.slice(found.end);
+    place = found;
+  }
+  return text;
+}
+
+function added(
+  text: string,
+  { start, end, members = [], trailing }: Found,
+  member: string,
+  { unit, depth, newline }: { unit: string; depth: number; newline: string },
+): string {
+  const inner = `${newline}${unit.repeat(depth + 1)}`;
+  const last = members.at(-1)?.value.end;
+  if (last === undefined) {
+    const closing = `${newline}${unit.repeat(depth)}`;
+    return `${text.slice(0, start + 1)}${inner}${member}${closing}${text.slice(start + 1, end - 1).trim()}${text.slice(end - 1)}`;
+  }
+  return `${text.slice(0, last)},${inner}${member}${text.slice(last + (trailing ? 1 : 0))}`;
+}
+
+/** Finds where objects and their members stand. */
+class Scanner {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  whole(): Found {
+    if (this.#text.startsWith("\uFEFF")) this.#at = 1;
+    this.#skip();
+    const found = this.#value();
+    this.#skip();
+    if (this.#at < this.#text.length) throw this.#unexpected();
+    return found;
+  }
+
+  #value(): Found {
+    const start = this.#at;
+    const first = this.#text[start];
+    if (first === "{") return this.#object();
+    if (first === "[") this.#array();
+    else if (first === '"') this.#string();
+    else this.#match(/-?\d+(\.\d+)?([eE][+-]?\d+)?|true|false|null/y);
+    return { start, end: this.#at, members: undefined, trailing: false };
+  }
+
+  #object(): Found {
+    const start = this.#at;
+    const members: Member[] = [];
+    const trailing = this.#items("}", () => {
+      const key = this.#string();
+      this.#skip();
+      this.#match(/:/y);
+      this.#skip();
+      members.push({ key, value: this.#value() });
+    });
+    // A comma that stands apart from its member is left where it is: then none may be taken off.
+    const last = members.at(-1)?.value.end;
+    if (trailing && this.#text[last!] !== ",") throw new NotEditable("a comma stands by itself");
+    return { start, end: this.#at, members, trailing };
+  }
+
+  #array(): void {
+    this.#items("]", () => void this.#value());
+  }
+
+  /** Says whether the last item has a comma. */
+  #items(closing: string, item: () => void): boolean {
+    this.#at += 1;
+    for (let comma = false; ;) {
+      this.#skip();
+      if (this.#text[this.#at] === closing) {
+        this.#at += 1;
+        return comma;
+      }
+      item();
+      this.#skip();
+      comma = this.#text[this.#at] === ",";
+      if (comma) this.#at += 1;
+      else if (this.#text[this.#at] !== closing) throw this.#unexpected();
+    }
+  }
+
+  #string(): string {
+    const text = this.#match(/"(?:[^"\\\n]|\\.)*"/y);
+    try {
+      return JSON.parse(text) as string;
+    } catch {
+      throw this.#unexpected();
+    }
+  }
+
+  #skip(): void {
+    this.#match(/(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*/y);
+  }
+
+  #match(pattern: RegExp): string {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text)?.[0];
+    if (found === undefined) throw this.#unexpected();
+    this.#at += found.length;
+    return found;
+  }
+
+  #unexpected(): NotEditable {
+    const line = this.#text.slice(0, this.#at).split("\n").length;
+    return new NotEditable(`line ${line} is not JSON`);
+  }
+}

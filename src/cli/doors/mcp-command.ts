@@ -1,0 +1,178 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as later } from "node:timers/promises";
+import type { Readable, Writable } from "node:stream";
+import { actorName, fitting, homeFolder } from "../../app/index.ts";
+import { readOwnerToken } from "../../app/owner-token.ts";
+import { askServer, findServer } from "../../app/running.ts";
+import type { RunningServer } from "../../app/server.ts";
+import { KumikoError } from "../../base/index.ts";
+import { exitCode } from "../exit-code.ts";
+import type { Terminal } from "../terminal.ts";
+import { readVersion } from "../version.ts";
+import { McpRelay, type RelayTarget } from "./mcp-relay.ts";
+
+export interface McpFlags {
+  readonly home?: string;
+  readonly kernel?: string;
+  readonly context?: string;
+  readonly actor?: string;
+  readonly tools?: string;
+}
+
+interface Streams {
+  readonly input: Readable;
+  readonly output: Writable;
+}
+
+/** Another process may just be opening or closing the same home. */
+const TRIES = 100;
+const RETRY = 100;
+
+/**
+ * MCP on standard input and output. It joins the server that runs for the home; without one it is the server, for
+ * as long as its client stays, and others join it. Nothing but the protocol is printed.
+ */
+export async function runMcp(
+  terminal: Terminal,
+  flags: McpFlags,
+  streams: Streams = { input: process.stdin, output: process.stdout },
+): Promise<number> {
+  using interruption = terminal.interruption();
+  const { signal } = interruption;
+  const place = homeFolder(flags.home, terminal.environment, terminal.folder);
+  await using held = new AsyncDisposableStack();
+  const settling = new Settling(terminal, flags, place, (server) => void held.use(server));
+  const reader = `mcp-${randomUUID()}`;
+  const hosted = await settling.hostUnlessFound();
+  const failed = (error: unknown): void => void terminal.complain(`kumiko mcp: ${said(error)}\n`);
+  if (hosted === undefined) {
+    const { tools, context } = flags;
+    await new McpRelay({
+      ...streams,
+      signal,
+      headers: { "kumiko-reader": reader, ...given({ tools, context }) },
+      actorOf: (client) => settling.actorOf(client),
+      target: () => settling.target(),
+      failed,
+    }).run();
+    return exitCode.fine;
+  }
+  const { server, kernel } = hosted;
+  const { serveStdio } = await import("../../doors/mcp/stdio.ts");
+  await serveStdio({
+    ...streams,
+    hall: server.hall,
+    principal: await server.hall.tokens.authenticate(server.ownerToken),
+    tools: flags.tools,
+    sight: { kernel, reader, context: flags.context, actor: settling.chosenActor },
+    actorOf: (client) => settling.actorOf(client),
+    signal,
+    failed,
+  });
+  return exitCode.fine;
+}
+
+/** Which server the calls go to, and as whom. */
+class Settling {
+  readonly #terminal: Terminal;
+  readonly #flags: McpFlags;
+  readonly #place: string;
+  readonly #keep: (server: RunningServer) => void;
+
+  constructor(
+    terminal: Terminal,
+    flags: McpFlags,
+    place: string,
+    keep: (server: RunningServer) => void,
+  ) {
+    this.#terminal = terminal;
+    this.#flags = flags;
+    this.#place = place;
+    this.#keep = keep;
+    if (flags.actor !== undefined) actorName(flags.actor, {});
+  }
+
+  /** Who acts, when the person said so. */
+  get chosenActor(): string | undefined {
+    return this.#flags.actor ?? (this.#terminal.environment["KUMIKO_ACTOR"] || undefined);
+  }
+
+  /** Else the client's own name, made to fit. */
+  actorOf(client: string): string {
+    const chosen = this.chosenActor;
+    if (chosen !== undefined) return chosen;
+    return /[a-z0-9]/i.test(client.normalize("NFKD")) ? fitting(client) : this.#owner();
+  }
+
+  /** The server that runs, or one of our own: whoever was the server may have gone with its client. */
+  async target(): Promise<RelayTarget> {
+    await this.hostUnlessFound();
+    const note = await findServer(this.#place);
+    const token = await readOwnerToken(this.#place);
+    if (note === undefined || token === undefined) {
+      throw new KumikoError("unreachable", "The server that was just there is gone.", {});
+    }
+    const kernel = this.#flags.kernel ?? (await this.#registered(note));
+    return {
+      url: new URL("/mcp", note.url),
+      headers: { authorization: `Bearer ${token}`, "kumiko-kernel": kernel },
+    };
+  }
+
+  async hostUnlessFound(): Promise<{ server: RunningServer; kernel: string } | undefined> {
+    for (let tries = 0; ; tries++) {
+      if ((await findServer(this.#place)) !== undefined) return undefined;
+      try {
+        return await this.#host();
+      } catch (error) {
+        // Somebody else was faster, or another command has the kernel for a moment.
+        const busy = error instanceof KumikoError && error.code === "in_use";
+        if (!busy || tries >= TRIES) throw error;
+        await later(RETRY);
+      }
+    }
+  }
+
+  async #host(): Promise<{ server: RunningServer; kernel: string }> {
+    const { kernel } = this.#flags;
+    const { startServer } = await import("../../app/server.ts");
+    const { openLog } = await import("../../app/log.ts");
+    const log = await openLog({
+      level: "warn",
+      readable: true,
+      write: (line) => void this.#terminal.complain(line),
+    });
+    const server = await startServer({
+      home: this.#place,
+      folder: kernel === undefined ? this.#terminal.folder : undefined,
+      actor: this.#owner(),
+      version: readVersion(),
+      log,
+    });
+    this.#keep(server);
+    if (kernel !== undefined) await server.hall.world.open(kernel);
+    return { server, kernel: kernel ?? server.kernel! };
+  }
+
+  async #registered(note: Parameters<typeof askServer>[1]): Promise<string> {
+    const answer = await askServer(this.#place, note, "POST", "/kernels", {
+      folder: this.#terminal.folder,
+    });
+    return (answer as { kernel: string }).kernel;
+  }
+
+  #owner(): string {
+    return actorName(undefined, this.#terminal.environment);
+  }
+}
+
+function given(named: { readonly [name: string]: string | undefined }): { [name: string]: string } {
+  const all = Object.entries(named).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  return Object.fromEntries(all.map(([name, value]) => [`kumiko-${name}`, value]));
+}
+
+function said(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,414 @@
+import { Agent, type IncomingMessage, request as httpRequest } from "node:http";
+import { randomUUID } from "node:crypto";
+import type { Readable, Writable } from "node:stream";
+import { setTimeout as later } from "node:timers/promises";
+import { KumikoError, LineReader } from "../../base/index.ts";
+import { eventsOf } from "./event-stream.ts";
+
+export interface RelayTarget {
+  readonly url: URL;
+  readonly headers: { readonly [name: string]: string };
+}
+
+interface RelayPorts {
+  readonly input: Readable;
+  readonly output: Writable;
+  readonly signal: AbortSignal;
+  /** Of every request. */
+  readonly headers: { readonly [name: string]: string };
+  actorOf(client: string): string;
+  /** Finds the server, again when it is gone. */
+  target(): Promise<RelayTarget>;
+  failed(error: unknown): void;
+}
+
+interface Message {
+  readonly id?: string | number;
+  readonly method?: string;
+  readonly params?: { readonly [name: string]: unknown };
+}
+
+const META = "io.modelcontextprotocol/";
+const REFUSED = -32_000;
+const RETRY = 1_000;
+const TRIES = 3;
+/** As much as a request may have, and some air. */
+const LONGEST_LINE = 8 * 1024 * 1024;
+
+interface Session {
+  readonly id: string;
+  readonly version: string;
+}
+
+/**
+ * Lines on one side, requests to the server's `/mcp` on the other. It understands no more of the protocol than how
+ * the two carry it. A server that went away is found again, the session begun anew and the call made again; each
+ * call has an id of ours, so that one that was answered is not made twice.
+ */
+export class McpRelay {
+  readonly #ports: RelayPorts;
+  readonly #agent = new Agent({ keepAlive: true });
+  readonly #stopping = new AbortController();
+  /** Requests under way, by their id: what 2026-07-28 cancels by hanging up. */
+  readonly #open = new Map<string | number, AbortController>();
+  readonly #subscribed = new Set<string>();
+  readonly #calls = randomUUID();
+  #called = 0;
+  #target: Promise<RelayTarget> | undefined;
+  #actor: string | undefined;
+  #initialize: Message | undefined;
+  #session: Session | undefined;
+  #reopening: Promise<void> | undefined;
+  /** What must have been answered before anything else goes. */
+  #opening: Promise<void> = Promise.resolve();
+
+  constructor(ports: RelayPorts) {
+    this.#ports = ports;
+  }
+
+  readonly #failed = (error: unknown): void => this.#ports.failed(error);
+
+  async run(): Promise<void> {
+    const { input, signal } = this.#ports;
+    const stop = (): void => void input.destroy();
+    signal.addEventListener("abort", stop, { once: true });
+    const underWay = new Set<Promise<void>>();
+    try {
+      const lines = new LineReader(LONGEST_LINE);
+      for await (const chunk of input as AsyncIterable<Buffer>) {
+        for (const line of lines.read(chunk)) {
+          if (line.trim() === "") continue;
+          const task = this.#forward(line).catch(this.#failed);
+          underWay.add(task);
+          void task.finally(() => underWay.delete(task));
+        }
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      signal.removeEventListener("abort", stop);
+      if (!signal.aborted) await Promise.all(underWay);
+      await this.#leave();
+      this.#stopping.abort();
+      this.#agent.destroy();
+    }
+  }
+
+  async #forward(line: string): Promise<void> {
+    let message: Message;
+    try {
+      message = JSON.parse(line) as Message;
+    } catch {
+      await this.#write({
+        jsonrpc: "2.0",
+        id: null,
+        error: { code: -32_700, message: "This line is not JSON." },
+      });
+      return;
+    }
+    const before = this.#opening;
+    if (message.method === "initialize") {
+      const opened = Promise.withResolvers<void>();
+      this.#opening = opened.promise;
+      await before;
+      this.#initialize = message;
+      await this.#deliver(message).finally(opened.resolve);
+      return;
+    }
+    await before;
+    if (message.method === "notifications/cancelled" && this.#session === undefined) {
+      this.#open.get(message.params?.["requestId"] as string | number)?.abort();
+      return;
+    }
+    this.#remember(message);
+    const delivered = this.#deliver(this.#withCall(message));
+    // It ends when somebody ends it: nobody waits for that.
+    if (message.method === "subscriptions/listen") return void delivered.catch(this.#failed);
+    await delivered;
+    if (message.method === "notifications/initialized") void this.#listen();
+  }
+
+  /** Sends a message and writes what comes back; a refusal of the way there is an answer too. */
+  async #deliver(message: Message): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      await this.#reopening?.catch(() => undefined);
+      const session = this.#session;
+      try {
+        if (await this.#post(message)) return;
+      } catch (error) {
+        if (this.#stopping.signal.aborted || isGivenUp(error)) return;
+        this.#target = undefined;
+        if (!isLost(error) || tries >= TRIES) {
+          await this.#refuse(message, error);
+          return;
+        }
+      }
+      // A server that is not found again is found missing by the next try.
+      await this.#again(session).catch(this.#failed);
+    }
+  }
+
+  /** False when the server does not know the session any more. */
+  async #post(message: Message): Promise<boolean> {
+    const { id, method } = message;
+    const stopping = new AbortController();
+    const waits = id !== undefined && method !== undefined;
+    if (waits) this.#open.set(id, stopping);
+    try {
+      const response = await this.#send(
+        "POST",
+        this.#headersFor(message),
+        message,
+        stopping.signal,
+      );
+      if (response.statusCode === 404 && this.#session !== undefined) {
+        response.resume();
+        return false;
+      }
+      if (method === "initialize") await this.#begun(message, response);
+      else await this.#relay(response, message);
+      return true;
+    } finally {
+      if (waits) this.#open.delete(id);
+    }
+  }
+
+  async #begun(message: Message, response: IncomingMessage): Promise<void> {
+    const id = response.headers["mcp-session-id"];
+    const answer = await this.#relay(response, message);
+    const { protocolVersion } = (answer?.["result"] ?? {}) as { protocolVersion?: unknown };
+    if (typeof id === "string" && typeof protocolVersion === "string")
+      this.#session = { id, version: protocolVersion };
+  }
+
+  async #again(lost: Session | undefined): Promise<void> {
+    if (lost !== undefined && this.#session === lost && this.#reopening === undefined) {
+      this.#session = undefined;
+      this.#reopening = this.#reopen().catch((error: unknown) => {
+        // Whoever comes next finds it lost as well, and tries again.
+        this.#session = lost;
+        throw error;
+      });
+      this.#reopening.finally(() => (this.#reopening = undefined)).catch(() => undefined);
+    }
+    await this.#reopening;
+  }
+
+  /** Begins the session anew, with what the client said when it began, and what it listens to. */
+  async #reopen(): Promise<void> {
+    const initialize = this.#initialize!;
+    const response = await this.#send("POST", this.#headersFor(initialize), initialize);
+    const id = response.headers["mcp-session-id"];
+    for await (const { data } of eventsOf(response)) {
+      if (data === "") continue;
+      const { result } = JSON.parse(data) as { result?: { protocolVersion?: string } };
+      if (typeof id === "string" && result?.protocolVersion !== undefined)
+        this.#session = { id, version: result.protocolVersion };
+    }
+    if (this.#session === undefined)
+      throw new KumikoError("unreachable", "The server does not begin a session again.", {});
+    const quietly = async (each: Message): Promise<void> =>
+      void (await this.#send("POST", this.#headersFor(each), { jsonrpc: "2.0", ...each })).resume();
+    await quietly({ method: "notifications/initialized" });
+    for (const uri of this.#subscribed)
+      await quietly({ id: randomUUID(), method: "resources/subscribe", params: { uri } });
+    void this.#listen();
+  }
+
+  /** What the server says unasked, for as long as the session lasts. */
+  async #listen(): Promise<void> {
+    const session = this.#session;
+    if (session === undefined) return;
+    let last: string | undefined;
+    while (this.#session === session && !this.#stopping.signal.aborted) {
+      try {
+        const headers = {
+          accept: "text/event-stream",
+          "mcp-session-id": session.id,
+          "mcp-protocol-version": session.version,
+          ...(last !== undefined && { "last-event-id": last }),
+        };
+        const response = await this.#send("GET", headers, undefined, this.#stopping.signal);
+        if (response.statusCode !== 200) {
+          response.resume();
+          return;
+        }
+        for await (const { id, data } of eventsOf(response)) {
+          last = id ?? last;
+          if (data !== "") await this.#writeLine(data);
+        }
+      } catch (error) {
+        if (this.#stopping.signal.aborted || !isLost(error)) return;
+      }
+      await later(RETRY, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+    }
+  }
+
+  /** Writes everything that a response holds; gives the last of it. */
+  async #relay(
+    response: IncomingMessage,
+    message: Message,
+  ): Promise<{ readonly [name: string]: unknown } | undefined> {
+    const type = response.headers["content-type"] ?? "";
+    let last: { readonly [name: string]: unknown } | undefined;
+    if (type.startsWith("text/event-stream")) {
+      for await (const { data } of eventsOf(response)) {
+        if (data === "") continue;
+        if (message.method === "initialize") last = JSON.parse(data);
+        await this.#writeLine(data);
+      }
+      return last;
+    }
+    const body = await textOf(response);
+    if (body === "") return undefined;
+    // Plain answers pass as they are: nothing of them has to be read.
+    if (response.statusCode === 200 && message.method !== "initialize") {
+      await this.#writeLine(body);
+      return undefined;
+    }
+    const answer = JSON.parse(body) as { readonly [name: string]: unknown };
+    if (message.id === undefined) return undefined;
+    await this.#write(
+      "jsonrpc" in answer
+        ? { ...answer, id: answer["id"] ?? message.id }
+        : asAnswer(message.id, answer),
+    );
+    return answer;
+  }
+
+  #headersFor(message: Message): { [name: string]: string } {
+    const meta = message.params?.["_meta"] as { readonly [key: string]: unknown } | undefined;
+    const version = meta?.[`${META}protocolVersion`];
+    const client = (meta?.[`${META}clientInfo`] ?? message.params?.["clientInfo"]) as
+      | { readonly name?: unknown }
+      | undefined;
+    if (typeof client?.name === "string") this.#actor = this.#ports.actorOf(client.name);
+    const base = {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+    };
+    if (typeof version === "string") {
+      const name = message.params?.["name"] ?? message.params?.["uri"];
+      return {
+        ...base,
+        "mcp-protocol-version": version,
+        "mcp-method": message.method ?? "",
+        ...(typeof name === "string" && { "mcp-name": headerValue(name) }),
+      };
+    }
+    if (this.#session === undefined) return base;
+    const { id, version: negotiated } = this.#session;
+    return { ...base, "mcp-session-id": id, "mcp-protocol-version": negotiated };
+  }
+
+  async #send(
+    method: "GET" | "POST" | "DELETE",
+    headers: { readonly [name: string]: string },
+    body?: unknown,
+    signal?: AbortSignal,
+  ): Promise<IncomingMessage> {
+    const finding = (this.#target ??= this.#ports.target());
+    finding.catch(() => (this.#target = undefined));
+    const target = await finding;
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const request = httpRequest(
+      target.url,
+      {
+        method,
+        agent: this.#agent,
+        headers: {
+          ...this.#ports.headers,
+          ...target.headers,
+          ...(this.#actor !== undefined && { "kumiko-actor": this.#actor }),
+          ...headers,
+        },
+        ...(signal !== undefined && { signal }),
+      },
+      resolve,
+    );
+    request.on("error", reject);
+    request.end(body === undefined ? undefined : JSON.stringify(body));
+    return promise;
+  }
+
+  #remember({ method, params }: Message): void {
+    const uri = params?.["uri"];
+    if (typeof uri !== "string") return;
+    if (method === "resources/subscribe") this.#subscribed.add(uri);
+    if (method === "resources/unsubscribe") this.#subscribed.delete(uri);
+  }
+
+  /** Makes it safe to send twice. */
+  #withCall(message: Message): Message {
+    if (message.method !== "tools/call") return message;
+    const { params = {} } = message;
+    const meta = (params["_meta"] ?? {}) as { readonly [key: string]: unknown };
+    if (meta["kumiko/call"] !== undefined) return message;
+    this.#called += 1;
+    const call = `${this.#calls}-${this.#called}`;
+    return { ...message, params: { ...params, _meta: { ...meta, "kumiko/call": call } } };
+  }
+
+  async #refuse({ id }: Message, error: unknown): Promise<void> {
+    this.#ports.failed(error);
+    if (id === undefined) return;
+    const message = error instanceof Error ? error.message : String(error);
+    const data = error instanceof KumikoError ? { kumiko: error.toJSON() } : undefined;
+    await this.#write({ jsonrpc: "2.0", id, error: { code: REFUSED, message, data } });
+  }
+
+  /** The server need not wait until the session expires. */
+  async #leave(): Promise<void> {
+    const session = this.#session;
+    if (session === undefined) return;
+    this.#session = undefined;
+    const headers = { "mcp-session-id": session.id, "mcp-protocol-version": session.version };
+    await this.#send("DELETE", headers, undefined, AbortSignal.timeout(RETRY)).then(
+      (response) => response.resume(),
+      () => undefined,
+    );
+  }
+
+  #write(message: unknown): Promise<void> {
+    return this.#writeLine(JSON.stringify(message));
+  }
+
+  async #writeLine(line: string): Promise<void> {
+    const { output } = this.#ports;
+    if (output.write(`${line}\n`)) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    output.once("drain", resolve);
+    output.once("close", resolve);
+    await promise;
+    output.off("drain", resolve);
+    output.off("close", resolve);
+  }
+}
+
+function asAnswer(id: string | number, { error }: { readonly error?: unknown }): unknown {
+  const { message = "The server refused it." } = (error ?? {}) as { message?: string };
+  return { jsonrpc: "2.0", id, error: { code: REFUSED, message, data: { kumiko: error } } };
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Other characters than these would not pass: they travel as the protocol says. */
+function headerValue(text: string): string {
+  return /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text)
+    ? text
+    : `=?base64?${Buffer.from(text, "utf8").toString("base64")}?=`;
+}
+
+/** The way to the server broke off, or there was none. */
+function isLost(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  return ["ECONNREFUSED", "ECONNRESET", "EPIPE", "unreachable"].includes(code);
+}
+
+function isGivenUp(error: unknown): boolean {
+  return error instanceof Error && error.name === "AbortError";
+}

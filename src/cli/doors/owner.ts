@@ -1,0 +1,29 @@
+import { actorName } from "../../app/index.ts";
+import { makeFolder } from "../../app/make-folder.ts";
+import { ownerOf } from "../../app/owner-token.ts";
+import { realTimers } from "../../base/index.ts";
+import { type Principal, TokenStore } from "../../doors/index.ts";
+import type { Terminal } from "../terminal.ts";
+import { type OwnFlags, placeOf } from "./place.ts";
+
+/** The tokens of a home, as its owner sees them. A server that runs notices what is changed by itself. */
+export async function withTokens<Result>(
+  terminal: Terminal,
+  flags: OwnFlags,
+  run: (tokens: TokenStore, owner: Principal) => Promise<Result>,
+): Promise<Result> {
+  const place = placeOf(terminal, flags);
+  await makeFolder(place, 0o700);
+  const clock = { now: () => Date.now() };
+  using tokens = await TokenStore.open(place, { clock, timers: realTimers });
+  const actor = actorName(undefined, terminal.environment);
+  return run(tokens, (await ownerOf(place, tokens, actor)).principal);
+}
+
+/** The page's address with a token in its fragment: it never leaves the browser but for one exchange. */
+export function linkTo(terminal: Terminal, flags: OwnFlags, url: string): Promise<string> {
+  return withTokens(terminal, flags, async (tokens, owner) => {
+    const { token } = await tokens.mintLink(owner, "link");
+    return `${url}/#token=${token}`;
+  });
+}

@@ -1,0 +1,160 @@
+import { once } from "node:events";
+import { basename } from "node:path";
+import { actorName } from "../../app/index.ts";
+import { type LogLevel, logLevels, openLog } from "../../app/log.ts";
+import { askServer, findServer } from "../../app/running.ts";
+import { type RunningServer, startServer } from "../../app/server.ts";
+import { KumikoError } from "../../base/index.ts";
+import { printJson } from "../answer.ts";
+import { exitCode } from "../exit-code.ts";
+import { bold, dim } from "../home/paint.ts";
+import type { Terminal } from "../terminal.ts";
+import { readVersion } from "../version.ts";
+import { agentConfigurations } from "./agents.ts";
+import { forgetOpened, openInBrowser } from "./browser.ts";
+import { mcpCommand } from "./mcp-start.ts";
+import { linkTo } from "./owner.ts";
+import { type OwnFlags, placeOf } from "./place.ts";
+
+export interface ServeFlags extends OwnFlags {
+  readonly port?: number;
+  readonly host?: string;
+  readonly allowHost: readonly string[];
+  readonly open?: boolean;
+  readonly log: string;
+}
+
+/** "kumi" on a telephone; what is near 4317 is often taken by collectors of traces. */
+const PORT = 5864;
+
+/** What is told of a server, whoever started it. */
+interface Place {
+  readonly url: string;
+  readonly kernel: string;
+  readonly folder: string;
+  readonly link: string;
+  readonly joined: boolean;
+}
+
+/** Runs the server of the home until it is interrupted; when one runs already, it takes this folder in. */
+export async function serve(terminal: Terminal, flags: ServeFlags): Promise<number> {
+  using interruption = terminal.interruption();
+  const server = await started(terminal, flags);
+  if (server === undefined) return join(terminal, flags);
+  await using running = server;
+  const { url, kernel = "" } = running;
+  const { folder } = terminal;
+  await tell(terminal, flags, { url, kernel, folder, link: await running.link(), joined: false });
+  if (!interruption.signal.aborted) await once(interruption.signal, "abort");
+  // Whoever interrupts again does not want to wait: the system then ends the process at once.
+  interruption[Symbol.dispose]();
+  if (!flags.json) await terminal.complain("stopping …\n");
+  const gaveUp = await running.close();
+  await forgetOpened(placeOf(terminal, flags));
+  if (gaveUp.length > 0 && !flags.json)
+    await terminal.complain(`kumiko: did not wait any longer for ${gaveUp.join(", ")}\n`);
+  return exitCode.fine;
+}
+
+/** Undefined when the home has a server. */
+async function started(terminal: Terminal, flags: ServeFlags): Promise<RunningServer | undefined> {
+  const log = await openLog({
+    level: levelOf(flags.log),
+    readable: terminal.interactive,
+    write: (line) => void terminal.complain(line),
+  });
+  const { host = "127.0.0.1", port, allowHost } = flags;
+  try {
+    return await startServer({
+      home: placeOf(terminal, flags),
+      folder: terminal.folder,
+      actor: actorName(undefined, terminal.environment),
+      version: readVersion(),
+      host,
+      port: port ?? PORT,
+      anyPort: port === undefined,
+      allowHosts: allowHost,
+      log,
+    });
+  } catch (error) {
+    if (!(error instanceof KumikoError) || !isAnotherServer(error)) throw error;
+    return undefined;
+  }
+}
+
+/** Ports and kernels may be in use as well. */
+function isAnotherServer({ code, facts: { file } }: KumikoError): boolean {
+  return code === "in_use" && typeof file === "string" && basename(file) === "server";
+}
+
+/** Has the running server take this folder in, and says where that is. */
+async function join(terminal: Terminal, flags: ServeFlags): Promise<number> {
+  const home = placeOf(terminal, flags);
+  const found = await findServer(home);
+  if (found === undefined) {
+    throw new KumikoError(
+      "unreachable",
+      `A server of ${home} was just stopping or does not come up; try again.`,
+      { home },
+    );
+  }
+  const { url } = found;
+  if (flags.port !== undefined || flags.host !== undefined || flags.allowHost.length > 0) {
+    throw new KumikoError(
+      "in_use",
+      `A server of ${home} already runs at ${url}: stop it first, or leave out --port, --host and --allow-host.`,
+      { home, url },
+    );
+  }
+  const known = await askServer(home, found, "POST", "/kernels", { folder: terminal.folder });
+  const { kernel, folder } = known as { kernel: string; folder: string };
+  const link = await linkTo(terminal, flags, url);
+  await tell(terminal, flags, { url, kernel, folder, link, joined: true });
+  return exitCode.fine;
+}
+
+async function tell(terminal: Terminal, flags: ServeFlags, place: Place): Promise<void> {
+  const home = placeOf(terminal, flags);
+  const mcp = mcpCommand(terminal, flags);
+  if (flags.open === true) await openInBrowser(terminal, home, place.link);
+  if (flags.json) {
+    await printJson(terminal, { ok: true, ...place, home, pid: process.pid, mcp });
+    return;
+  }
+  const strong = (text: string): string => bold(terminal, text);
+  const lines = [
+    `${strong("Kumiko")} ${readVersion()} ${place.joined ? "already runs" : "runs"} at ${strong(place.url)}`,
+    "",
+    `  folder  ${place.folder}  ${dim(terminal, `kernel ${place.kernel}`)}`,
+    `  home    ${home}`,
+    `  page    ${place.link}`,
+    `          ${dim(terminal, "good once and for an hour; kumiko status --link prints another")}`,
+    "",
+    "Connect an agent that works in this folder:",
+    "",
+    ...agentConfigurations(mcp).flatMap(({ agent, where, text }) => [
+      `  ${strong(agent)} ${dim(terminal, `(${where})`)}`,
+      ...text.split("\n").map((line) => `    ${line}`),
+    ]),
+    ...(place.joined ? [] : ["", dim(terminal, "Ctrl-C stops it.")]),
+  ];
+  await terminal.print(`${lines.join("\n")}\n`);
+  if (!place.joined && !isLoopback(flags.host)) {
+    await terminal.complain(
+      `kumiko: other machines can reach ${place.url}, and nothing on the way is encrypted: anyone there who reads a token has it.\n`,
+    );
+  }
+}
+
+function isLoopback(host: string | undefined): boolean {
+  return host === undefined || host === "localhost" || host === "::1" || host.startsWith("127.");
+}
+
+function levelOf(text: string): LogLevel {
+  const level = logLevels.find((each) => each === text);
+  if (level !== undefined) return level;
+  throw new KumikoError("invalid_argument", `--log takes one of ${logLevels.join(", ")}.`, {
+    argument: "log",
+    value: text,
+  });
+}

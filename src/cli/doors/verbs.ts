@@ -1,0 +1,90 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { answering } from "../answer.ts";
+import type { Terminal } from "../terminal.ts";
+import type { ServeFlags } from "./serve-command.ts";
+import type { StatusFlags } from "./status-command.ts";
+import type { NewTokenFlags } from "./token-command.ts";
+
+type Finish = (code: number) => void;
+type Flags = ServeFlags & StatusFlags & NewTokenFlags;
+
+/** Adds the verbs about the server of a home. */
+export function addDoorVerbs(terminal: Terminal, program: Command, finish: Finish): void {
+  const verb = verbIn(terminal, program, finish);
+  verb(
+    "serve",
+    "run the server, with a kernel for this folder; also without any verb",
+    (_, flags) => import("./serve-command.ts").then(({ serve }) => serve(terminal, flags)),
+  )
+    .option("--port <n>", "the port (default: 5864, or any that is free)", portOf)
+    .option("--host <address>", "the address to listen on (default: 127.0.0.1, this machine only)")
+    .option("--allow-host <name>", "a further name it may be called by", collected, [])
+    .option("--open", "open the page in a browser")
+    .option("--log <level>", "silent, error, warn, info, debug or trace", "info");
+  verb("status", "say which server runs, its kernels and who is connected", (_, flags) =>
+    import("./status-command.ts").then(({ showStatus }) => showStatus(terminal, flags)),
+  ).option("--link", "also print a new link for the page");
+
+  const group = program
+    .command("token")
+    .description("make, list and revoke tokens, with or without a server")
+    .helpCommand(false);
+  const token = verbIn(terminal, group, finish);
+  const load = () => import("./token-command.ts");
+  token("new", "make a token and print it, once", (_, flags) =>
+    load().then(({ newToken }) => newToken(terminal, flags)),
+  )
+    .option("--for <actor>", "in whose name it acts (default: yours)")
+    .option("--kind <kind>", "person, agent or service (default: agent)")
+    .option("--scopes <names>", "read, write, admin, mint, act_as (default: read,write)", listed)
+    .option("--kernels <ids>", "only for these kernels (default: all)", listed)
+    .option("--expires <when>", "in 15m, 12h or 30d (default: never)")
+    .option("--label <text>", "for you, to tell it from others");
+  token("list", "list the tokens, without their secrets", (_, flags) =>
+    load().then(({ listTokens }) => listTokens(terminal, flags)),
+  );
+  token("revoke <id>", "revoke a token and all it minted; its connections end", (id, flags) =>
+    load().then(({ revokeToken }) => revokeToken(terminal, id, flags)),
+  );
+}
+
+/** Declares verbs that take one name or none. */
+function verbIn(terminal: Terminal, group: Command, finish: Finish) {
+  return (
+    declared: string,
+    description: string,
+    run: (name: string, flags: Flags) => Promise<number>,
+  ): Command => {
+    const command = group
+      .command(declared)
+      .description(description)
+      .option(
+        "--home <folder>",
+        "the home folder (default: $KUMIKO_HOME, else the XDG data folder)",
+      )
+      .option("--json", "print one JSON object", false);
+    const takesName = command.registeredArguments.length > 0;
+    return command.action(async (...given: unknown[]) => {
+      const flags = given[takesName ? 1 : 0] as Flags;
+      const name = takesName ? String(given[0]) : "";
+      finish(await answering(terminal, flags.json, () => run(name, flags)));
+    });
+  };
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (/^\d{1,5}$/.test(text) && port < 65_536) return port;
+  throw new InvalidArgumentError("It must be a port: 0 to 65535.");
+}
+
+function listed(text: string): string[] {
+  return text
+    .split(",")
+    .map((each) => each.trim())
+    .filter((each) => each !== "");
+}
+
+function collected(value: string, before: readonly string[]): string[] {
+  return [...before, value];
+}

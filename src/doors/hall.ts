@@ -1,0 +1,145 @@
+import type { Logger } from "pino";
+import { type Clock, KumikoError, monotonicClock } from "../base/index.ts";
+import type { Kernel, KernelInfo, World } from "../kernel/index.ts";
+import type { ToolFilter, ToolRegistry } from "../tools/index.ts";
+import type { Metrics } from "./metrics.ts";
+import { checkScope, type Given, invocationOf, type Principal } from "./principal.ts";
+import { RateLimits } from "./rate-limits.ts";
+import type { TokenStore } from "./tokens/token-store.ts";
+
+interface HallParts {
+  readonly world: World;
+  readonly registry: ToolRegistry;
+  /** None where nobody comes in from outside. */
+  readonly tokens?: TokenStore | undefined;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  /** Wall-clock time. */
+  readonly clock: Clock;
+  readonly version: string;
+  /** Aborts when the server drains. */
+  readonly closing: AbortSignal;
+  /** Per second and token. */
+  readonly callsPerSecond?: number | undefined;
+}
+
+/** What one call of a tool is: who asks is known beside it. */
+interface Call {
+  readonly name: string;
+  readonly input: unknown;
+  readonly given?: Given | undefined;
+  readonly filter?: ToolFilter | undefined;
+}
+
+/** What every door is given. */
+export class Hall {
+  readonly world: World;
+  readonly registry: ToolRegistry;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly version: string;
+  readonly closing: AbortSignal;
+  readonly rates: RateLimits;
+  readonly #tokens: TokenStore | undefined;
+  #calls = 0;
+  readonly #idle: (() => void)[] = [];
+
+  constructor(parts: HallParts) {
+    this.world = parts.world;
+    this.registry = parts.registry;
+    this.#tokens = parts.tokens;
+    this.log = parts.log;
+    this.metrics = parts.metrics;
+    this.clock = parts.clock;
+    this.version = parts.version;
+    this.closing = parts.closing;
+    this.rates = new RateLimits(monotonicClock, parts.callsPerSecond);
+  }
+
+  get tokens(): TokenStore {
+    if (this.#tokens === undefined) throw new Error("nobody comes in here, so there are no tokens");
+    return this.#tokens;
+  }
+
+  /** The kernel, if the token is for it; opened when it is not open yet. */
+  async kernelOf(principal: Principal, id: string): Promise<Kernel> {
+    this.checkOpen();
+    principal.signal.throwIfAborted();
+    const { kernels } = principal;
+    if (kernels !== undefined && !kernels.includes(id)) throw notYours(principal, id, kernels);
+    return this.world.open(id).catch((error: unknown) => {
+      throw discreet(error, id, kernels);
+    });
+  }
+
+  /** Those that the token is for. */
+  async listKernels(principal: Principal): Promise<KernelInfo[]> {
+    const all = await this.world.list();
+    return all.filter(({ kernel }) => principal.kernels?.includes(kernel) ?? true);
+  }
+
+  /** Calls a tool as every door does: with the scope it needs, at the token's rate, counted. */
+  async callTool(
+    principal: Principal,
+    kernel: Kernel,
+    { name, input, given = {}, filter }: Call,
+  ): Promise<unknown> {
+    const tool = this.registry.list(filter).find((each) => each.name === name.replace(".", "_"));
+    const began = monotonicClock.now();
+    let outcome = "ok";
+    this.#calls += 1;
+    try {
+      this.checkOpen();
+      principal.signal.throwIfAborted();
+      if (tool !== undefined) checkScope(principal, tool.writes ? "write" : "read");
+      this.rates.take(principal);
+      const invocation = invocationOf(principal, given);
+      return await this.registry.execute(kernel, name, invocation, input, filter);
+    } catch (error) {
+      outcome = error instanceof KumikoError ? error.code : "internal";
+      throw error;
+    } finally {
+      this.#calls -= 1;
+      if (this.#calls === 0) for (const tell of this.#idle.splice(0)) tell();
+      // A name that a caller made up is not to become a label.
+      const labels = { tool: tool?.name ?? "unknown" };
+      this.metrics.counter("kumiko_calls_total", { ...labels, outcome }).add();
+      const seconds = (monotonicClock.now() - began) / 1000;
+      this.metrics.histogram("kumiko_call_seconds", labels).observe(seconds);
+    }
+  }
+
+  get callsUnderWay(): number {
+    return this.#calls;
+  }
+
+  /** When no call is under way: whoever drains waits for that. */
+  async idle(): Promise<void> {
+    if (this.#calls === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#idle.push(resolve);
+    await promise;
+  }
+
+  /** Refuses new work while the server stops. */
+  checkOpen(): void {
+    if (!this.closing.aborted) return;
+    throw new KumikoError("closing", "The server is stopping and takes no new work.", {});
+  }
+}
+
+function notYours(principal: Principal, id: string, kernels: readonly string[]): KumikoError {
+  return new KumikoError(
+    "forbidden",
+    `The token ${principal.token} may not use the kernel ${id}; it may use: ${kernels.join(", ")}.`,
+    { token: principal.token, kernel: id, kernels },
+  );
+}
+
+/** Who is let into one kernel is not told which others there are. */
+function discreet(error: unknown, id: string, kernels: readonly string[] | undefined): unknown {
+  if (kernels === undefined || !(error instanceof KumikoError)) return error;
+  if (error.code !== "unknown_kernel") return error;
+  return new KumikoError("unknown_kernel", `There is no kernel ${id} here.`, { kernel: id });
+}

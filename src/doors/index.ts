@@ -1,0 +1,5 @@
+export { Hall } from "./hall.ts";
+export { Metrics } from "./metrics.ts";
+export { checkEveryKernel, checkScope, type Principal } from "./principal.ts";
+export { withoutSecrets } from "./tokens/secret.ts";
+export { TokenStore } from "./tokens/token-store.ts";
