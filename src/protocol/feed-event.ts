@@ -26,6 +26,7 @@ export const feedEvent = z.strictObject({
   edit: z.string(),
   actor: z.string(),
   time: z.int(),
+  tool: z.string().optional().describe("which tool was called"),
   call: z.string().optional(),
   message: z.string().optional(),
   change: textChange,

@@ -8,7 +8,8 @@
 
 import { writeSync } from "node:fs";
 import { join } from "node:path";
-import { HomeFolder, openWorld } from "../../src/app/index.ts";
+import { HomeFolder } from "../../src/app/index.ts";
+import { openWorld } from "../../src/app/world.ts";
 import { KumikoError } from "../../src/base/index.ts";
 import type { Kernel, World } from "../../src/kernel/index.ts";
 import { blockTools, ToolRegistry } from "../../src/tools/index.ts";

@@ -1,0 +1,209 @@
+import { z } from "zod";
+import {
+  blockFlags,
+  blockKind,
+  blockMetadata,
+  blockRole,
+  blockState,
+  blockStatus,
+} from "./block.ts";
+import { feedEvent } from "./feed-event.ts";
+import { liveEvent } from "./live-events.ts";
+import { scope, tokenKind } from "./token.ts";
+import { toolFilter } from "./tool-filter.ts";
+
+const contextInfo = z.strictObject({
+  context: z.string(),
+  created: z.int().nullable(),
+  by: z.string().nullable(),
+  damaged: z.string().optional(),
+});
+
+const member = z.strictObject({
+  context: z.string(),
+  kernel: z.string(),
+  nick: z.string(),
+  instance: z.string(),
+});
+
+/** What a tool answers is as the tool's own schema says. */
+const toolAnswer = z.unknown();
+
+const retention = z.strictObject({
+  answered_calls_days: z.int().nullable(),
+  idle_snapshots_days: z.int().nullable(),
+});
+
+const amount = { versions: z.int(), text: z.int(), history: z.int() };
+const place = { block: z.string(), units: z.int(), commits: z.int() };
+const gap = z.strictObject({
+  ...place,
+  by: z.string(),
+  time: z.int(),
+  why: z.string().nullable(),
+});
+
+const exportedBlock = z.strictObject({
+  block_id: z.string(),
+  unreadable: z.string().optional().describe("why nothing else is said of it"),
+  parent_id: z.string().nullable().optional(),
+  kind: blockKind.optional(),
+  role: blockRole.optional(),
+  status: blockStatus.optional(),
+  flags: blockFlags.optional(),
+  metadata: blockMetadata.optional(),
+  created: z.int().optional(),
+  version: z.int().optional(),
+  text: z.string().optional(),
+});
+
+/** What each method answers, where that is not a capability. */
+export const rpcAnswers = {
+  World: {
+    whoami: z.strictObject({
+      token: z.string(),
+      kind: tokenKind,
+      actor: z.string(),
+      scopes: z.array(scope),
+      kernels: z.array(z.string()).nullable().describe("null: all"),
+      server: z.string().describe("the server's version"),
+      protocol: z.int(),
+    }),
+    listKernels: z.array(
+      z.strictObject({ kernel: z.string(), folder: z.string(), created: z.int(), bytes: z.int() }),
+    ),
+  },
+  Kernel: {
+    listContexts: z.array(contextInfo),
+    createContext: contextInfo,
+    leaveContext: z.strictObject({ ...member.shape, left: z.boolean() }),
+    executeTool: toolAnswer,
+    cancelCall: z.strictObject({ cancelled: z.boolean() }),
+    getToolSchemas: z.array(
+      z.strictObject({
+        name: z.string(),
+        description: z.string(),
+        writes: z.boolean(),
+        input: z.unknown().describe("JSON Schema"),
+        output: z.unknown().describe("JSON Schema"),
+      }),
+    ),
+    getToolFilter: toolFilter,
+    setToolFilter: toolFilter,
+    pushOps: z.strictObject({ block_id: z.string(), version: z.int(), edit: z.string() }),
+    getDocumentState: z.strictObject({
+      block_id: z.string(),
+      version: z.int(),
+      text: z.string(),
+      state: blockState,
+      position: z.int().describe("follow the feed from here"),
+    }),
+    history: toolAnswer,
+    search: toolAnswer,
+    usage: z.strictObject({
+      bytes: z.record(z.string(), z.int()),
+      blocks: z.int(),
+      versions: z.int(),
+      contexts: z.array(z.strictObject({ ...amount, context: z.string(), blocks: z.int() })),
+      biggest: z.array(z.strictObject({ ...amount, block: z.string() })),
+      unreadable: z.int(),
+    }),
+    gaps: z.array(gap),
+    previewPurge: z.strictObject({
+      places: z.array(z.strictObject(place)),
+      unreadable: z.array(z.string()),
+    }),
+    purge: z.strictObject({
+      gaps: z.array(gap),
+      calls: z.int(),
+      unreadable: z.array(z.string()),
+    }),
+    retention,
+    setRetention: retention,
+    applyRetention: z.strictObject({ calls: z.int(), snapshots: z.int() }),
+    exportPage: z.strictObject({
+      position: z.int(),
+      blocks: z.array(exportedBlock).describe("in conversation order, children below parents"),
+      after: z.string().optional().describe("pass it for the next page"),
+    }),
+    authors: z.record(z.string(), z.array(z.string())).describe("who changed each block"),
+    verify: z.strictObject({
+      findings: z.array(
+        z.strictObject({
+          table: z.string(),
+          key: z.string(),
+          block: z.string().optional(),
+          why: z.string(),
+          sentence: z.string(),
+          effect: z.enum(["lost", "slower", "other"]),
+        }),
+      ),
+      blocks: z.array(z.strictObject({ block: z.string(), readable_version: z.int().nullable() })),
+    }),
+    position: z.strictObject({ position: z.int() }),
+    detach: z.strictObject({}),
+    close: z.strictObject({}),
+  },
+  Context: {
+    show: z.strictObject({
+      ...contextInfo.shape,
+      kernel: z.string(),
+      members: z.array(member),
+      blocks: z.array(z.unknown()).describe("as block_list gives them"),
+      truncated: z.boolean(),
+      after: z.string().optional(),
+    }),
+    members: z.array(member),
+    blocks: toolAnswer,
+    post: toolAnswer,
+    executeTool: toolAnswer,
+    leave: z.strictObject({ left: z.boolean() }),
+  },
+  Subscription: {
+    end: z.strictObject({}),
+  },
+} as const;
+
+const live = (
+  ["context", "resource", "config", "progress", "elicitation", "approval"] as const
+).map((topic) => liveEvent(topic));
+
+/** What a callback is told. It answers when it is done with it: two are under way at most. */
+export const feedMessage = z.discriminatedUnion("kind", [
+  z.strictObject({
+    kind: z.literal("begun"),
+    position: z.int().describe("everything behind it will be told"),
+    head: z.int().describe("the newest position when it began"),
+  }),
+  z.strictObject({
+    kind: z.literal("blocks"),
+    events: z.array(feedEvent),
+    position: z.int().describe("everything up to here was told; go on from it"),
+  }),
+  z.strictObject({ kind: z.literal("live"), events: z.array(z.union(live)) }),
+  z.strictObject({
+    kind: z.literal("ended"),
+    reason: z
+      .enum(["resync", "closing", "unauthorised", "released", "failed"])
+      .describe("failed: the error says why, and nothing more will come"),
+    error: z
+      .strictObject({
+        code: z.string().describe("a newer server may have codes of its own"),
+        message: z.string(),
+        facts: z.record(z.string(), z.json()),
+      })
+      .describe("as every error crosses a boundary"),
+  }),
+]);
+export type FeedMessage = z.output<typeof feedMessage>;
+export type EndReason = Extract<FeedMessage, { kind: "ended" }>["reason"];
+
+export type RpcAnswers = {
+  [Capability in keyof typeof rpcAnswers]: {
+    [
+      Method in keyof (typeof rpcAnswers)[Capability]
+    ]: (typeof rpcAnswers)[Capability][Method] extends z.ZodType
+      ? z.output<(typeof rpcAnswers)[Capability][Method]>
+      : never;
+  };
+};

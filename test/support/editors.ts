@@ -1,0 +1,285 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as later } from "node:timers/promises";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { WebSocket } from "ws";
+import { KumikoError, type Random } from "../../src/base/index.ts";
+import type { KernelClient, SocketClass } from "../../src/client/index.ts";
+import type { Replica } from "../../src/client/replica.ts";
+import { command, type Home } from "./kumiko.ts";
+
+/** Someone who writes lines into a block, through one of the doors. */
+export interface Editor {
+  readonly name: string;
+  /** Writes a line of its own, and gives it when that is certain. */
+  add(block: string, line: string): Promise<void>;
+  /** Writes another in the place of one of its own. */
+  change?(block: string, before: string, after: string): Promise<void>;
+  /** What the block says, seen from here; of that version at least. */
+  read(block: string, version: number): Promise<string>;
+}
+
+/** Sockets that can be cut. */
+export class Cables {
+  readonly #open = new Set<WebSocket>();
+  /** To be given to a client. */
+  readonly Socket: SocketClass;
+
+  constructor() {
+    const open = this.#open;
+    this.Socket = class extends WebSocket {
+      constructor(url: string, protocols: string[]) {
+        super(url, protocols);
+        open.add(this);
+        this.once("close", () => open.delete(this));
+      }
+    };
+  }
+
+  /** Without a word to either end. */
+  cut(): void {
+    for (const socket of this.#open) socket.terminate();
+  }
+}
+
+/** What may go otherwise the next time, and was not done: another process has the kernel, or had it. */
+const passing: readonly string[] = [
+  "in_use",
+  "offline",
+  "closed",
+  "closing",
+  "unreachable",
+  "fenced",
+];
+
+/** Makes a call under one name until it is answered. */
+async function untilAnswered<Result>(call: (name: string) => Promise<Result>): Promise<Result> {
+  for (let name: string = randomUUID(); ;) {
+    try {
+      return await call(name);
+    } catch (error) {
+      if (!(error instanceof KumikoError)) throw error;
+      if (process.env["ZZ"]) process.stderr.write(`  again: ${error.code} ${error.message.slice(0, 150)}\n`);
+      // What did not fit was not written; what is asked for next is another call.
+      if (error.code === "conflict") name = randomUUID();
+      else if (!passing.includes(error.code)) throw error;
+      await later(20);
+    }
+  }
+}
+
+/** Calls tools over RPC, now and then twice at once. */
+export class ToolEditor implements Editor {
+  readonly name = "tools";
+  readonly #kernel: KernelClient;
+  readonly #random: Random;
+  /** What it last saw, which may be long ago. */
+  readonly #seen = new Map<string, { version: number; lines: number }>();
+
+  constructor(kernel: KernelClient, random: Random) {
+    this.#kernel = kernel;
+    this.#random = random;
+  }
+
+  async add(block: string, line: string): Promise<void> {
+    await untilAnswered(async (call_id) => {
+      const seen = this.#seen.get(block);
+      const { version, lines } =
+        seen !== undefined && this.#random.below(3) > 0 ? seen : await this.#look(block);
+      const operation = { op: "insert", line: this.#random.below(lines + 1), content: line };
+      this.#seen.set(block, { version, lines });
+      return this.#call("block_edit", {
+        block_id: block,
+        base_version: version,
+        operations: [operation],
+        call_id,
+      }).catch((error: unknown) => {
+        this.#seen.delete(block);
+        throw error;
+      });
+    });
+  }
+
+  async change(block: string, before: string, after: string): Promise<void> {
+    await untilAnswered((call_id) =>
+      this.#call("block_replace", {
+        block_id: block,
+        old: `${before}\n`,
+        new: `${after}\n`,
+        call_id,
+      }),
+    );
+  }
+
+  async read(block: string): Promise<string> {
+    return untilAnswered(
+      async () => (await this.#kernel.getDocumentState({ block_id: block })).text,
+    );
+  }
+
+  async #look(block: string): Promise<{ version: number; lines: number }> {
+    const { version, text } = await this.#kernel.getDocumentState({ block_id: block });
+    return { version, lines: text.split("\n").length - 1 };
+  }
+
+  async #call(name: string, input: { [name: string]: unknown }): Promise<void> {
+    const once = (): Promise<unknown> => this.#kernel.executeTool({ name, arguments: input });
+    const twice = this.#random.below(3) === 0;
+    const answers = await Promise.all(twice ? [once(), once()] : [once()]);
+    const edits = new Set(answers.map((answer) => (answer as { edit: string }).edit));
+    if (edits.size !== 1) throw new Error(`one call was carried out ${edits.size} times`);
+  }
+}
+
+/** Types into a copy of its own, connected or not. */
+export class ReplicaEditor implements Editor {
+  readonly name = "replica";
+  readonly #open: (block: string) => Replica;
+  readonly #random: Random;
+
+  constructor(open: (block: string) => Replica, random: Random) {
+    this.#open = open;
+    this.#random = random;
+  }
+
+  async add(block: string, line: string): Promise<void> {
+    const replica = this.#open(block);
+    if (replica.state === "connecting") await replica.ready();
+    const starts = [0, ...[...replica.text.matchAll(/\n/g)].map(({ index }) => index + 1)];
+    replica.edit([{ at: this.#random.pick(starts), remove: 0, insert: `${line}\n` }]);
+    // Now and then it types on before it is saved.
+    if (this.#random.below(2) === 0) await replica.saved();
+  }
+
+  async read(block: string, version: number): Promise<string> {
+    const replica = this.#open(block);
+    await replica.saved();
+    await replica.reached(version);
+    return replica.text;
+  }
+}
+
+/** An agent's: the official client, and `kumiko mcp` on its standard input and output. */
+export class McpEditor implements Editor, AsyncDisposable {
+  readonly name = "mcp";
+  readonly #home: Home;
+  #client: Promise<Client> | undefined;
+
+  constructor(home: Home) {
+    this.#home = home;
+  }
+
+  async add(block: string, line: string): Promise<void> {
+    await untilAnswered(async (call_id) => {
+      const read = (await this.#call("block_read", { block_id: block })) as { version: number };
+      await this.#call("block_edit", {
+        block_id: block,
+        base_version: read.version,
+        operations: [{ op: "insert", line: 0, content: line }],
+        call_id,
+      });
+    });
+  }
+
+  async change(block: string, before: string, after: string): Promise<void> {
+    await untilAnswered((call_id) =>
+      this.#call("block_replace", {
+        block_id: block,
+        old: `${before}\n`,
+        new: `${after}\n`,
+        call_id,
+      }),
+    );
+  }
+
+  async read(block: string): Promise<string> {
+    const input = { block_id: block, line_numbers: false };
+    const answer = (await untilAnswered(() => this.#call("block_read", input))) as {
+      content: string;
+    };
+    // The first line says what it is.
+    return answer.content.slice(answer.content.indexOf("\n") + 1);
+  }
+
+  /** The agent's own process ends, in the middle of whatever it does. */
+  async leave(): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    await (await client)?.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.leave();
+  }
+
+  async #call(name: string, input: { [name: string]: unknown }): Promise<unknown> {
+    this.#client ??= this.#connect();
+    const client = this.#client;
+    let answer;
+    try {
+      answer = await (await client).callTool({ name, arguments: input });
+    } catch (error) {
+      if (this.#client === client) await this.leave();
+      throw new KumikoError("offline", String(error), {}, { cause: error });
+    }
+    const { isError, structuredContent, content, _meta } = answer;
+    if (isError === true) {
+      const { error } = structuredContent as { error: KumikoError };
+      throw new KumikoError(error.code, error.message, error.facts);
+    }
+    const [first] = content as readonly { readonly text: string }[];
+    return structuredContent ?? { ...(_meta?.["kumiko/answer"] as object), content: first?.text };
+  }
+
+  async #connect(): Promise<Client> {
+    const client = new Client({ name: "agent", version: "1" });
+    const args = [command, "mcp", "--tools", "all"];
+    const { folder, environment } = this.#home;
+    const given = { command: process.execPath, args, cwd: folder.path, stderr: "ignore" as const };
+    const env = environment as { [name: string]: string };
+    await client.connect(new StdioClientTransport({ ...given, env }));
+    return client;
+  }
+}
+
+/** A person at a command line: a process per call. */
+export class CommandEditor implements Editor {
+  readonly name = "command";
+  readonly #home: Home;
+
+  constructor(home: Home) {
+    this.#home = home;
+  }
+
+  async add(block: string, line: string): Promise<void> {
+    // As it was made: whatever others wrote since stands around it.
+    const operations = JSON.stringify([{ op: "insert", line: 1, content: line }]);
+    await untilAnswered((call_id) =>
+      this.#run(
+        "edit",
+        block,
+        "--base-version",
+        "1",
+        "--operations",
+        operations,
+        "--call-id",
+        call_id,
+      ),
+    );
+  }
+
+  async read(block: string): Promise<string> {
+    return String(
+      (await untilAnswered(() => this.#run("read", block, "--no-line-numbers")))["content"],
+    );
+  }
+
+  async #run(verb: string, ...args: string[]): Promise<{ [name: string]: unknown }> {
+    const { stdout, stderr } = await this.#home.program(["block", verb, ...args, "--json"]);
+    const answer = JSON.parse(stdout || "{}") as { ok?: boolean; error?: KumikoError };
+    if (answer.error !== undefined)
+      throw new KumikoError(answer.error.code, answer.error.message, answer.error.facts);
+    if (answer.ok !== true) throw new Error(`it printed ${stdout}${stderr}`);
+    return answer;
+  }
+}
