@@ -6,6 +6,7 @@ export { type ErrorCode, errorCodes, type Fact, type Facts, KumikoError } from "
 export { sha256Bytes, sha256Text } from "./hash.ts";
 export { checkIdPart, formatBlockId, isBlockId, parseBlockId } from "./ids.ts";
 export { KeyedQueue } from "./keyed-queue.ts";
+export { LineReader } from "./line-reader.ts";
 export { Random } from "./random.ts";
 export { SumLeaf, SumTree } from "./sum-tree.ts";
 export {

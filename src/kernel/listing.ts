@@ -36,9 +36,9 @@ export class Listing {
   }
 
   /** In the order of their ids. */
-  async *all(context?: string, after?: string): AsyncGenerator<ListedBlock, void, void> {
+  async *all(context?: string, behind?: string): AsyncGenerator<ListedBlock, void, void> {
     const where = context === undefined ? {} : { context };
-    let last = after;
+    let last = behind;
     for (;;) {
       const page = await this.#page(
         last,

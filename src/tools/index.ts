@@ -23,6 +23,7 @@ export type { StreamingTool, Tool } from "./define-tool.ts";
 export { type ArgumentSchema, type InputSchema, inputSchema } from "./input-schema.ts";
 export { referencePages } from "./reference-pages.ts";
 export { type ToolFilter, ToolRegistry } from "./registry.ts";
+export { type ToolForm, toolForms } from "./tool-forms.ts";
 
 /** Every tool for blocks. */
 export const blockTools: readonly Tool[] = [

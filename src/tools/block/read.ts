@@ -4,6 +4,7 @@ import type { BlockText, Kernel } from "../../kernel/index.ts";
 import { blockKind, blockMetadata, blockRole, blockStatus } from "../../protocol/index.ts";
 import { defineTool, writing } from "../define-tool.ts";
 import { blockArgument, checkBlock } from "./shared.ts";
+import { shownLines } from "./shown-lines.ts";
 
 export const blockRead = defineTool({
   name: "block_read",
@@ -48,23 +49,16 @@ export const blockRead = defineTool({
   async run(kernel, { input, invocation }) {
     const block = checkBlock(input.block_id);
     const { state, version, text } = await readBlock(kernel, block, input);
-    const lines = text === "" ? [] : text.replace(/\n$/, "").split("\n");
-    const { start, end } = input.range ?? { start: 0, end: lines.length };
-    const from = Math.min(start, lines.length);
-    const chosen = lines.slice(from, Math.max(from, end));
-    const width = String(from + chosen.length).length;
-    const numbered = chosen.map((line, index) => `${String(from + index).padStart(width)} ${line}`);
-    const ended = from + chosen.length < lines.length || text.endsWith("\n");
-    const exact = chosen.join("\n") + (chosen.length > 0 && ended ? "\n" : "");
+    const shown = shownLines(text, input.range, input.line_numbers !== false);
     kernel.readers.show(invocation, block, version);
     return {
-      content: input.line_numbers === false ? exact : numbered.join("\n"),
+      content: shown.content,
       metadata: state.metadata,
       role: state.role,
       kind: state.kind,
       status: state.status,
       version,
-      line_count: lines.length,
+      line_count: shown.count,
     };
   },
 });

@@ -1,0 +1,158 @@
+/** MCP: our tools over stdio against the reference file server, and over HTTP in both revisions. */
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { temporaryFolder } from "../../test/support/temporary-folder.ts";
+import { interleave, row, type Row } from "../harness.ts";
+import { type StdioClient, stdioClient } from "./mcp-stdio.ts";
+import { httpCalls, type Revision } from "./mcp-http.ts";
+
+const BYTES = 100_000;
+const ROUNDS = 5;
+const READS = 200;
+const EDITS = 300;
+const SMALL_CALLS = 3_000;
+const IN_FLIGHT = 16;
+
+export async function* mcpMeasures(): AsyncGenerator<Row> {
+  yield* stdioMeasures();
+  for (const revision of ["2025-11-25", "2026-07-28"] as const) yield await httpMeasure(revision);
+}
+
+async function* stdioMeasures(): AsyncGenerator<Row> {
+  using folder = temporaryFolder();
+  const lines = sourceLines();
+  await using us = await ours(folder.path, lines);
+  await using peer = await theirs(folder.path, lines);
+  const read = await interleave(ROUNDS, {
+    ours: () => times(READS, () => us.read()),
+    peer: () => times(READS, () => peer.read()),
+  });
+  yield row({
+    name: "MCP stdio: reads of 100 KB a second",
+    ours: (READS * 1000) / read.ours,
+    peer: (READS * 1000) / read.peer,
+    goal: ">= 2",
+  });
+  const took: { ours: number[]; peer: number[] } = { ours: [], peer: [] };
+  const edit = await interleave(ROUNDS, {
+    ours: () => times(EDITS, (index) => us.edit(index), took.ours),
+    peer: () => times(EDITS, (index) => peer.edit(index), took.peer),
+  });
+  yield row({
+    name: "MCP stdio: durable edits of 100 KB a second",
+    ours: (EDITS * 1000) / edit.ours,
+    peer: (EDITS * 1000) / edit.peer,
+    goal: ">= 5",
+  });
+  // The first round is for warming up.
+  yield row({
+    name: "MCP stdio: p99 of durable edits against the peer's median, ms",
+    ours: percentile(took.ours.slice(EDITS), 0.99),
+    peer: percentile(took.peer.slice(EDITS), 0.5),
+    goal: "< 1",
+  });
+}
+
+async function httpMeasure(revision: Revision): Promise<Row> {
+  return row({
+    name: `MCP HTTP ${revision}: small calls a second, ${IN_FLIGHT} in flight`,
+    ours: await httpCalls(revision, SMALL_CALLS, IN_FLIGHT),
+    goal: ">= 1000 calls",
+  });
+}
+
+interface Contestant extends AsyncDisposable {
+  read(): Promise<unknown>;
+  edit(index: number): Promise<unknown>;
+}
+
+async function ours(folder: string, lines: readonly string[]): Promise<Contestant> {
+  const bin = join(import.meta.dirname, "..", "..", "bin", "kumiko");
+  const client = await stdioClient([bin, "mcp", "--home", join(folder, "home")], folder);
+  const content = `${lines.join("\n")}\n`;
+  const places = singular(lines);
+  const created = await client.call("block_create", { role: "user", kind: "text", content });
+  const { block_id } = created["structuredContent"] as { block_id: string };
+  return contestant(client, {
+    read: () => client.call("block_read", { block_id }),
+    edit: (index) => {
+      const line = places[(index * 37) % places.length]!;
+      const replacement = changed(lines[line]!, index);
+      const operation = { start_line: line, end_line: line + 1, content: replacement };
+      return client.call("block_edit", { block_id, operations: [{ op: "replace", ...operation }] });
+    },
+  });
+}
+
+async function theirs(folder: string, lines: readonly string[]): Promise<Contestant> {
+  const path = join(folder, "peer.txt");
+  writeFileSync(path, `${lines.join("\n")}\n`);
+  const manifest = createRequire(import.meta.url).resolve(
+    "@modelcontextprotocol/server-filesystem/package.json",
+  );
+  const client = await stdioClient([join(manifest, "..", "dist", "index.js"), folder], folder);
+  const now = [...lines];
+  const places = singular(lines);
+  return contestant(client, {
+    read: () => client.call("read_text_file", { path }),
+    edit: (index) => {
+      const line = places[(index * 37) % places.length]!;
+      const oldText = now[line]!;
+      const newText = changed(oldText, index);
+      now[line] = newText;
+      return client.call("edit_file", { path, edits: [{ oldText, newText }] });
+    },
+  });
+}
+
+function contestant(client: StdioClient, work: Pick<Contestant, "read" | "edit">): Contestant {
+  return { ...work, [Symbol.asyncDispose]: () => client[Symbol.asyncDispose]() };
+}
+
+let made = 0;
+
+/** One after another, as an agent calls; gives the milliseconds of all. */
+async function times(
+  count: number,
+  run: (index: number) => Promise<unknown>,
+  each: number[] = [],
+): Promise<number> {
+  const begun = performance.now();
+  for (let index = 0; index < count; index++) {
+    const before = performance.now();
+    await run(made++);
+    each.push(performance.now() - before);
+  }
+  return performance.now() - begun;
+}
+
+/** What agents edit most: TypeScript, here the project's own. */
+function sourceLines(): string[] {
+  const folder = join(import.meta.dirname, "..", "..", "src", "blocks");
+  const files = readdirSync(folder).filter((name) => name.endsWith(".ts"));
+  const text = files.map((name) => readFileSync(join(folder, name), "utf8")).join("");
+  return text.slice(0, BYTES).split("\n");
+}
+
+/** Lines that occur once, so that the peer finds the one it is told. */
+function singular(lines: readonly string[]): number[] {
+  const counts = new Map<string, number>();
+  for (const line of lines) counts.set(line, (counts.get(line) ?? 0) + 1);
+  const text = lines.join("\n");
+  return [...lines.keys()].filter((at) => {
+    const line = lines[at]!;
+    return (
+      line.length > 20 && counts.get(line) === 1 && text.indexOf(line) === text.lastIndexOf(line)
+    );
+  });
+}
+
+function changed(line: string, index: number): string {
+  return `${line.replace(/ \/\/ change \d+$/, "")} // change ${index}`;
+}
+
+function percentile(values: readonly number[], part: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))]!;
+}

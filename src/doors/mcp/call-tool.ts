@@ -1,0 +1,69 @@
+import { KumikoError } from "../../base/index.ts";
+import type { ToolFilter } from "../../tools/index.ts";
+import { asRefusal, type Host } from "./host.ts";
+import { contextFor, kernelFor } from "./places.ts";
+import { type Sight, sightOfCall } from "./sight.ts";
+import { errorText } from "./tool-error.ts";
+import { type Answer, answerText } from "./tool-text.ts";
+
+interface ToolCall {
+  readonly name: string;
+  readonly arguments: Answer;
+  /** The connection's. */
+  readonly sight: Sight;
+  /** The call's own. */
+  readonly meta: Answer | undefined;
+  readonly signal: AbortSignal;
+}
+
+export interface ToolResult {
+  [key: string]: unknown;
+  content: { type: "text"; text: string }[];
+  structuredContent?: { [name: string]: unknown };
+  isError?: boolean;
+  _meta?: { [key: string]: unknown };
+}
+
+/**
+ * Calls a tool and gives what a model reads, and a program beside it. What a tool refuses is an answer to the
+ * model; that there is no such tool is thrown.
+ */
+export async function callTool(
+  host: Host,
+  profile: ToolFilter,
+  { name, arguments: input, sight: connection, meta, signal }: ToolCall,
+): Promise<ToolResult> {
+  const tool = name.replace(".", "_");
+  try {
+    const sight = sightOfCall(connection, meta);
+    const kernel = await kernelFor(host, sight);
+    const context = await contextFor(host, kernel, sight);
+    const { actor, reader, call, model, turn, trace } = sight;
+    const given = { actor, reader, context, call, model, turn, trace, signal };
+    const answer = (await host.call(kernel, { name, input, given, filter: profile })) as Answer;
+    const { text, structured } = answerText(tool, answer, input);
+    return {
+      content: [{ type: "text", text }],
+      ...(structured === undefined
+        ? { _meta: { "kumiko/answer": withoutText(answer) } }
+        : { structuredContent: structured }),
+    };
+  } catch (thrown) {
+    const error = asRefusal(host, thrown);
+    if (error.code === "unknown_tool") throw error;
+    return refusal(error);
+  }
+}
+
+/** What a program wants to know of an answer whose text is long: its numbers. */
+function withoutText({ content: _content, diff: _diff, ...numbers }: Answer): Answer {
+  return numbers;
+}
+
+function refusal(error: KumikoError): ToolResult {
+  return {
+    content: [{ type: "text", text: errorText(error) }],
+    structuredContent: { error: error.toJSON() },
+    isError: true,
+  };
+}

@@ -1,0 +1,175 @@
+/** A tool's answer and what it was asked for: both are as the tool's schemas say. */
+export type Answer = { readonly [name: string]: unknown };
+type Form = (answer: Answer, input: Answer) => string;
+
+/** Answers as a model reads them best: plain text, line numbers from 0, the version beside it. */
+const forms: { readonly [tool: string]: Form } = {
+  block_create: ({ block_id, version, edit }) =>
+    `Created ${text(block_id)}, version ${text(version)} (edit ${text(edit)}).`,
+  block_append: ({ accepted, durable_version }, { block_id }) =>
+    `Taken: ${text(accepted)} characters so far. ${text(block_id)} is on disk up to version ${text(durable_version)}.`,
+  block_read: readText,
+  block_list: listText,
+  block_history: historyText,
+  block_diff: ({ diff, from, to }) =>
+    diff === "" ? `No difference between version ${text(from)} and ${text(to)}.` : text(diff),
+  block_blame: blameText,
+  block_search: (answer, { block_id }) =>
+    foundText([{ block_id, ...answer }], answer, "Nothing found"),
+  kernel_search: (answer) =>
+    foundText(answer["blocks"] as readonly Answer[], answer, nothingIn(answer)),
+  block_apply_patch: patchText,
+  block_undo: (answer) => flipText("Undid", answer),
+  block_redo: (answer) => flipText("Brought back", answer),
+  block_status: (answer) => `${editText(answer)}\nIt is ${text(answer["status"])}.`,
+};
+
+/** Their text says all there is: it is not sent a second time as data. */
+const saidByText = new Set(["block_read", "block_diff"]);
+
+/** What a model is given, and what a program is given beside it; each is enough without the other. */
+export function answerText(
+  tool: string,
+  answer: Answer,
+  input: Answer,
+): { readonly text: string; readonly structured: Answer | undefined } {
+  const form = forms[tool] ?? ("edit" in answer && "version" in answer ? editText : undefined);
+  return {
+    text: form === undefined ? JSON.stringify(answer) : form(answer, input),
+    structured: saidByText.has(tool) ? undefined : answer,
+  };
+}
+
+function readText(answer: Answer, input: Answer): string {
+  const { content, version, line_count, role, kind, status } = answer;
+  const numbered = input["line_numbers"] === false ? "exact text" : "lines counted from 0";
+  return `${text(input["block_id"])} version ${text(version)}, ${text(line_count)} lines, ${numbered} (${text(role)} ${text(kind)}, ${text(status)})\n${text(content)}`;
+}
+
+function editText({ block_id, version, edit, since }: Answer): string {
+  return `${text(block_id)} is now version ${text(version)} (edit ${text(edit)}).${sinceText(since)}`;
+}
+
+function sinceText(since: unknown): string {
+  return typeof since === "string" && since !== ""
+    ? `\nOthers had changed it since you read it; your edit was merged with theirs:\n${since}`
+    : "";
+}
+
+function listText({ blocks, truncated, after }: Answer): string {
+  const rows = (blocks as readonly Answer[]).map((block) =>
+    words([
+      block["block_id"],
+      words([block["role"], block["kind"], block["status"]], " "),
+      block["version"] === null ? undefined : `v${text(block["version"])}`,
+      block["parent_id"] === null ? undefined : `below ${text(block["parent_id"])}`,
+      block["path"],
+      block["quarantined"] === undefined
+        ? JSON.stringify(block["summary"])
+        : `cannot be read: ${text(block["quarantined"])}`,
+    ]),
+  );
+  if (rows.length === 0) return "No blocks.";
+  if (truncated === true) rows.push(`There are more: pass after: ${JSON.stringify(after)}.`);
+  return rows.join("\n");
+}
+
+function historyText({ versions, before, gaps }: Answer, { block_id }: Answer): string {
+  const rows = (versions as readonly Answer[]).map((entry) => {
+    const size = `+${text(entry["inserted"])} -${text(entry["removed"])}`;
+    const when = new Date(Number(entry["time"])).toISOString();
+    const why = entry["message"] === undefined ? "" : `  ${JSON.stringify(entry["message"])}`;
+    return `version ${text(entry["version"])}  ${when}  ${text(entry["actor"])}  ${text(entry["kind"])} ${size}  edit ${text(entry["edit"])}${why}`;
+  });
+  if (before !== undefined) rows.push(`Older ones: pass before: ${text(before)}.`);
+  if (gaps !== undefined) rows.push(`Purged for good: ${JSON.stringify(gaps)}`);
+  return [`${text(block_id)}, newest first:`, ...rows].join("\n");
+}
+
+function blameText({ version, runs }: Answer): string {
+  const rows = (runs as readonly Answer[]).map((run) => {
+    const { start_line: first, end_line: last, actor, edit, message } = run;
+    const why = message === undefined ? "" : ` ${JSON.stringify(message)}`;
+    return `${text(first)}-${text(last)} ${text(actor)} (edit ${text(edit)}${why}): ${JSON.stringify(run["text"])}`;
+  });
+  return [`version ${text(version)}, lines counted from 0, both ends included:`, ...rows].join(
+    "\n",
+  );
+}
+
+function nothingIn({ kinds }: Answer): string {
+  return `Nothing found in blocks of kind ${(kinds as readonly string[]).join(", ")}`;
+}
+
+/** As grep prints: a colon where it matched, a dash around. */
+function foundText(blocks: readonly Answer[], answer: Answer, nothing: string): string {
+  const rows = blocks
+    .filter(({ matches }) => (matches as readonly Answer[]).length > 0)
+    .flatMap(({ block_id, path, version, matches, truncated }) => [
+      words([block_id, `version ${text(version)}`, path]),
+      ...(matches as readonly Answer[]).flatMap(matchLines),
+      ...(truncated === true ? ["(more in this block)"] : []),
+    ]);
+  const unreadable = (answer["unreadable"] ?? []) as readonly Answer[];
+  return [
+    ...(rows.length === 0 ? [`${nothing}.`] : rows),
+    ...unreadable.map(
+      ({ block_id, why }) => `${text(block_id)} could not be searched: ${text(why)}`,
+    ),
+    ...(answer["truncated"] === true ? ["There is more than is shown."] : []),
+    ...(answer["timed_out"] === true
+      ? ["The expression took too long: this is what was found until then."]
+      : []),
+  ].join("\n");
+}
+
+function matchLines({ line, content, before, after }: Answer): string[] {
+  const at = Number(line);
+  const earlier = before as readonly string[];
+  const later = after as readonly string[];
+  return [
+    ...earlier.map((each, index) => `${at - earlier.length + index}- ${each}`),
+    `${at}: ${text(content)}`,
+    ...later.map((each, index) => `${at + 1 + index}- ${each}`),
+  ];
+}
+
+function patchText({ success, dry_run, edit, files }: Answer): string {
+  const rows = (files as readonly Answer[]).map((file) => {
+    const { path, block_id, version, hunks, since, error } = file;
+    const name = path === null ? text(block_id) : `${text(block_id)} (${text(path)})`;
+    if (error !== undefined)
+      return `${name} cannot be patched: ${text((error as Answer)["message"])}`;
+    const places = (hunks as readonly Answer[]).map(({ line }) => text(line)).join(", ");
+    const what = dry_run === true ? "can be patched" : `is now version ${text(version)}`;
+    return `${name} ${what}; hunks at lines ${places} (counted from 0).${sinceText(since)}`;
+  });
+  const head =
+    dry_run === true
+      ? `Nothing was changed: ${success === true ? "the patch fits" : "the patch does not fit"}.`
+      : `Patched (edit ${text(edit)}).`;
+  return [head, ...rows].join("\n");
+}
+
+function flipText(what: string, { edit, flipped, actor, blocks }: Answer): string {
+  const rows = (blocks as readonly Answer[]).flatMap(({ block_id, version, diff, stayed }) => [
+    `${text(block_id)} is now version ${text(version)}${diff === "" ? ", its text is unchanged" : ":"}`,
+    ...(diff === "" ? [] : [text(diff)]),
+    ...(Number(stayed) > 0
+      ? [`${text(stayed)} characters stay hidden: another edit removed them.`]
+      : []),
+  ]);
+  return [`${what} ${text(flipped)} of ${text(actor)} (edit ${text(edit)}).`, ...rows].join("\n");
+}
+
+/** What there is, with some space between. */
+function words(values: readonly unknown[], space = "  "): string {
+  return values
+    .filter((value) => value !== undefined && value !== null)
+    .map(text)
+    .join(space);
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+}
