@@ -16,8 +16,9 @@ import { flipEdit } from "./flip.ts";
 import { type FlipPlan, type FlipRequest, planRedo, planUndo } from "./flip-plan.ts";
 import { historyEntry, type HistoryEntry, type HistoryPage, pageOfHistory } from "./history.ts";
 import { encodeIndex } from "./index-codec.ts";
-import { BIRTH_PEER, Mirror } from "./mirror.ts";
+import { BIRTH_PEER, Mirror, type Written } from "./mirror.ts";
 import { PastText } from "./past-text.ts";
+import type { CheckedOperations, PeerOperations } from "./peer-operations.ts";
 import { readVersion } from "./read-version.ts";
 import { encodeRecord } from "./record-codec.ts";
 import { splicesBack } from "./rollback.ts";
@@ -322,6 +323,66 @@ export class BlockDocument implements EditTarget, Disposable {
     const committed = this.#record(imported.splices, stamp, { kind: "import", update: own });
     mirror.imported(committed.version);
     return { ...committed, pending: imported.pending };
+  }
+
+  /** What replicas hold of each peer's operations. */
+  counters(): Map<string, number> {
+    return this.#upToDate().counters();
+  }
+
+  /** What someone lacks who holds so many of each peer's operations. */
+  exportMissing(known: ReadonlyMap<string, number>): Uint8Array {
+    return this.#upToDate().exportMissing(known);
+  }
+
+  /** From here on `exportWritten` knows what each version wrote. */
+  follow(): void {
+    this.#upToDate().follow(this.#peer);
+  }
+
+  /**
+   * The operations of versions that were committed here, not imported: those behind one, up to and with another,
+   * and nothing of later ones. Undefined when nobody followed them.
+   */
+  exportWritten(after: number, until: number): Written | undefined {
+    if (this.#birth === undefined) return undefined;
+    return this.#upToDate().exportWritten(this.#peer, after, until);
+  }
+
+  /** How many operations of a peer are in the document. */
+  counterOf(peer: string): number {
+    return this.#upToDate().counterOf(peer);
+  }
+
+  /** Refuses operations that do not follow from what the document holds. Changes nothing. */
+  checkOperations(operations: PeerOperations): CheckedOperations {
+    return this.#upToDate().check(operations);
+  }
+
+  /** Merges what one peer did as one commit. What is recorded are bytes of our own making. */
+  importOperations(given: CheckedOperations, stamp: Stamp): ImportedUpdate {
+    this.#checkUsable();
+    const { record, activity } = this.#state;
+    checkStamp(record, stamp);
+    checkEditGoesOn(record, activity, stamp);
+    const mirror = this.#upToDate();
+    const checked = given.version === record.version ? given : mirror.check(given.operations);
+    try {
+      const { splices, pending, update } = mirror.importOperations(checked);
+      const grown = splices.reduce((sum, { remove, insert }) => sum + insert.length - remove, 0);
+      if (mirror.length !== this.#rope.length + grown) {
+        throw damaged("a merge gives two different texts");
+      }
+      this.#applyToText(splices);
+      const committed = this.#record(splices, stamp, { kind: "import", update });
+      mirror.imported(committed.version);
+      return { ...committed, pending };
+    } catch (error) {
+      // Loro may keep what it could not apply: the mirror is made anew from the record.
+      mirror[Symbol.dispose]();
+      this.#mirror = undefined;
+      throw error;
+    }
   }
 
   // Keeping

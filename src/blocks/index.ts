@@ -6,8 +6,18 @@ export type { FlipPlan, FlipRequest } from "./flip-plan.ts";
 export type { HistoryEntry, HistoryPage } from "./history.ts";
 export { loadLoro } from "./loro.ts";
 export * from "./patch/index.ts";
+export {
+  type CheckedOperations,
+  endOf,
+  type OperationId,
+  operationLength,
+  type PeerChange,
+  type PeerOperations,
+  type TextOperation,
+} from "./peer-operations.ts";
 export { translatePatch, type TranslatedPatch } from "./patch-text.ts";
 export { type ReplaceRequest, translateReplace } from "./replace-text.ts";
+export { ReplicaText } from "./replica-text.ts";
 export type { RecordedCommit, SavedDocument } from "./saved-document.ts";
 export { type SpliceRequest, translateAppend, translateSplice } from "./splice-text.ts";
 export type { EditTarget } from "./translation.ts";

@@ -1,7 +1,21 @@
-import type { ImportStatus, LoroDoc, LoroEventBatch, LoroText, VersionVector } from "loro-crdt";
-import { KumikoError } from "../base/index.ts";
+import type {
+  ImportStatus,
+  LoroDoc,
+  LoroEventBatch,
+  LoroText,
+  PeerID,
+  VersionVector,
+} from "loro-crdt";
+import { type Facts, KumikoError } from "../base/index.ts";
 import { loro } from "./loro.ts";
 import { OperationWriter } from "./operation-writer.ts";
+import {
+  type CheckedOperations,
+  checkOperations,
+  endOf,
+  type PeerOperations,
+  toLoroJson,
+} from "./peer-operations.ts";
 import type { SpliceRecord } from "./splice-record.ts";
 import type { Splice } from "./types.ts";
 
@@ -17,7 +31,22 @@ export interface Imported {
   readonly pending: string[] | undefined;
 }
 
+/** What some versions wrote. */
+export interface Written {
+  /** Undefined when they changed nothing of the text. */
+  readonly bytes: Uint8Array | undefined;
+  readonly peer: string;
+  /** How many operations of that peer there are with them. */
+  readonly counter: number;
+}
+
 type PendingSpans = NonNullable<ImportStatus["pending"]>;
+
+/** The numbers that a version's operations took, among those of the document's own peer. */
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
 
 /**
  * The Loro document of a text: what replicas merge with. It follows the record and is brought up to
@@ -37,6 +66,10 @@ export class Mirror implements Disposable {
   #version: number;
   /** The peer the document writes as. */
   #writer: string | undefined;
+  /** What versions wrote since somebody follows them and that was not exported yet. */
+  #spans: Map<number, Span> | undefined;
+  #written = 0;
+  #committed = 0;
 
   private constructor(record: SpliceRecord, doc: LoroDoc, version: number) {
     this.#record = record;
@@ -126,9 +159,16 @@ export class Mirror implements Disposable {
       } else {
         this.#writeVersion(version, writer);
       }
+      if (this.#spans !== undefined) {
+        writer.flush();
+        const end = this.#committed + this.#doc.getPendingTxnLength();
+        this.#spans.set(version, { start: this.#written, end });
+        this.#written = end;
+      }
     }
     writer.flush();
     this.#doc.commit();
+    this.#committed = this.#written;
     this.#version = until;
   }
 
@@ -180,16 +220,54 @@ export class Mirror implements Disposable {
 
   /** Merges another replica's update. The caller records the outcome as the next version. */
   import(update: Uint8Array): Imported {
+    return this.#merge({ bytes: update.length }, () => this.#doc.import(update));
+  }
+
+  /** Refuses operations that do not follow from what is here. Changes nothing. */
+  check(operations: PeerOperations): CheckedOperations {
+    checkOperations(this.#doc, operations);
+    return { operations, version: this.#version, json: toLoroJson(this.#doc, operations) };
+  }
+
+  /** How many operations of a peer are here. */
+  counterOf(peer: string): number {
+    const version = this.#doc.version();
+    try {
+      return version.get(peer as PeerID) ?? 0;
+    } finally {
+      version.free();
+    }
+  }
+
+  /** Merges checked operations, and gives them as bytes of our own making. */
+  importOperations(checked: CheckedOperations): Imported & { readonly update: Uint8Array } {
+    const { operations, json } = checked;
+    const { peer, counter } = operations;
+    const imported = this.#merge({ peer, counter }, () => {
+      const [first, ...others] = json.map((each) => this.#doc.importJsonUpdates(each));
+      return others.at(-1) ?? first!;
+    });
+    const len = endOf(operations) - counter;
+    const update = this.#exportSpan(peer, counter, len);
+    return { ...imported, update };
+  }
+
+  #exportSpan(peer: string, counter: number, len: number): Uint8Array {
+    const id = { peer: peer as PeerID, counter };
+    return this.#doc.export({ mode: "updates-in-range", spans: [{ id, len }] });
+  }
+
+  #merge(facts: Facts, run: () => ImportStatus): Imported {
     const splices: Splice[] = [];
     const unsubscribe = this.#doc.subscribe((batch) => collect(batch, splices));
     let status: ImportStatus;
     try {
-      status = this.#doc.import(update);
+      status = run();
     } catch (cause) {
       throw new KumikoError(
         "import_rejected",
         `The update cannot be imported: ${String(cause)}. Nothing was changed.`,
-        { bytes: update.length },
+        facts,
         { cause },
       );
     } finally {
@@ -240,6 +318,57 @@ export class Mirror implements Disposable {
     }
   }
 
+  /** From now on it is known which operations each version wrote. */
+  follow(peer: string): void {
+    if (this.#spans !== undefined) return;
+    this.#spans = new Map();
+    this.#written = this.counterOf(peer);
+    this.#committed = this.#written;
+  }
+
+  /**
+   * What versions of our own wrote, those behind one up to and with another; undefined when that was not
+   * noted. What follows them, on disk or not, is left out.
+   */
+  exportWritten(peer: string, after: number, until: number): Written | undefined {
+    const spans = this.#spans;
+    const first = spans?.get(after + 1);
+    const last = spans?.get(until);
+    if (spans === undefined || first === undefined || last === undefined) return undefined;
+    for (const version of spans.keys()) if (version <= until) spans.delete(version);
+    const length = last.end - first.start;
+    const bytes = length === 0 ? undefined : this.#exportSpan(peer, first.start, length);
+    return { bytes, peer, counter: last.end };
+  }
+
+  /** What someone lacks who has so many operations of each peer. */
+  exportMissing(known: ReadonlyMap<string, number>): Uint8Array {
+    const version = this.#doc.version();
+    // Who claims more than there is would be taken at their word.
+    const from = new Map<PeerID, number>();
+    for (const [peer, counter] of version.toJSON()) {
+      const has = Math.min(known.get(peer) ?? 0, counter);
+      if (has > 0) from.set(peer, has);
+    }
+    version.free();
+    const vector = new (loro().VersionVector)(from);
+    try {
+      return this.#doc.export({ mode: "update", from: vector });
+    } finally {
+      vector.free();
+    }
+  }
+
+  /** How many operations of each peer are here. */
+  counters(): Map<string, number> {
+    const version = this.#doc.version();
+    try {
+      return new Map(version.toJSON());
+    } finally {
+      version.free();
+    }
+  }
+
   exportSince(versionVector: Uint8Array | undefined): Uint8Array {
     if (versionVector === undefined) return this.#doc.export({ mode: "update" });
     let from: VersionVector;
@@ -272,7 +401,7 @@ export class Mirror implements Disposable {
 }
 
 /** Events come before `import` returns, in UTF-16 units, as retains from the beginning of the text. */
-function collect(batch: LoroEventBatch, splices: Splice[]): void {
+export function collect(batch: LoroEventBatch, splices: Splice[]): void {
   for (const { diff } of batch.events) {
     if (batch.by !== "import" || diff.type !== "text") continue;
     let at = 0;

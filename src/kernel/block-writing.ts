@@ -1,5 +1,5 @@
 import { type Clock, KeyedQueue, KumikoError } from "../base/index.ts";
-import type { EditTarget, Splice } from "../blocks/index.ts";
+import { type EditTarget, endOf, type PeerOperations, type Splice } from "../blocks/index.ts";
 import type {
   BlockFlags,
   BlockKind,
@@ -123,16 +123,37 @@ export class BlockWriting {
         [...documents.values()].map((live): PlannedChange => {
           const state = known(live);
           const splices = request.translate(editTarget(live.document), live.block);
-          if (state.status !== "pending" || splices.length === 0)
-            return { block: live.block, text: { splices } };
-          const running: BlockState = {
-            ...state,
-            status: "running",
-            ...this.#ownership("running", invocation),
-          };
-          return { block: live.block, text: { splices }, state: running };
+          const started = splices.length === 0 ? undefined : this.#started(state, invocation);
+          return { block: live.block, text: { splices }, state: started };
         }),
       answer: (applied) => request.answer(applied),
+    });
+  }
+
+  /** Merges what the peer of a replica did. What is there already changes nothing. */
+  async merge(
+    invocation: Invocation,
+    block: string,
+    operations: PeerOperations,
+    options: { readonly edit: string; applied(version: number): void },
+  ): Promise<{ version: number; edit: string }> {
+    return this.#ports.door.edit({
+      invocation,
+      operation: "change",
+      blocks: [block],
+      edit: options.edit,
+      plan: (documents) => {
+        const live = documents.get(block)!;
+        const state = known(live);
+        if (live.document.counterOf(operations.peer) >= endOf(operations)) return [{ block }];
+        const text = { operations: live.document.checkOperations(operations) };
+        return [{ block, text, state: this.#started(state, invocation) }];
+      },
+      answer: ({ edit, changes }) => {
+        const { version } = changes[0]!;
+        options.applied(version);
+        return { version, edit };
+      },
     });
   }
 
@@ -220,6 +241,12 @@ export class BlockWriting {
       ...this.#ownership(request.status, invocation),
       created: clock.now(),
     };
+  }
+
+  /** What the first text makes of a block; undefined when it stays what it is. */
+  #started(state: BlockState, invocation: Invocation): BlockState | undefined {
+    if (state.status !== "pending") return undefined;
+    return { ...state, status: "running", ...this.#ownership("running", invocation) };
   }
 
   /** Who writes a block while it runs, and under which lease: none for callers that come and go. */

@@ -20,6 +20,7 @@ export type { ListedBlock } from "./listing.ts";
 export type { Gap, Purged, PurgePreview, PurgeRequest } from "./purge/purge.ts";
 export type { DamageReport } from "./quarantine.ts";
 export type { BlockText } from "./reading.ts";
+export type { Follower, Known, OpenedReplica, ReplicaFrame, ReplicaUpdate } from "./replicas.ts";
 export type { Flipped } from "./undo.ts";
 export type { FoundLine } from "../base/search/index.ts";
 export { Kernel } from "./kernel.ts";

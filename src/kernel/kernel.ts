@@ -28,6 +28,7 @@ import { type DamageReport, Quarantine } from "./quarantine.ts";
 import { Readers } from "./readers.ts";
 import { Search, type SearchOptions } from "./search/search.ts";
 import { type BlockText, Reading } from "./reading.ts";
+import { Replicas } from "./replicas.ts";
 import { Retention } from "./retention.ts";
 import { Places } from "./structure.ts";
 import { ToolFilterSetting } from "./tool-filter.ts";
@@ -71,6 +72,7 @@ export class Kernel implements AsyncDisposable {
   readonly toolFilter: ToolFilterSetting;
   readonly readers = new Readers();
   readonly search: Search;
+  readonly replicas: Replicas;
   readonly #store: Store;
   readonly #flow: FlowBus;
   readonly #quarantine: Quarantine;
@@ -127,6 +129,7 @@ export class Kernel implements AsyncDisposable {
     });
     this.toolFilter = new ToolFilterSetting({
       store: options.store,
+      clock: options.clock,
       authorise,
       announce: (notice) => flow.publish("config", notice),
     });
@@ -156,6 +159,7 @@ export class Kernel implements AsyncDisposable {
       store: options.store,
       documents: this.#documents,
       feed: flow.feed,
+      heard: (block) => this.replicas.heard(block),
     });
     this.#door = new CommitDoor({
       store: options.store,
@@ -173,6 +177,7 @@ export class Kernel implements AsyncDisposable {
         const status = body.row?.status;
         const ended = status === "done" || status === "error";
         this.#upkeep.committed(commit.block, body.change, ended);
+        this.replicas.committed(commit, body.change);
       },
       unwritten: () => {
         this.#documents.forgetUnwritten(options.newPeer());
@@ -247,12 +252,27 @@ export class Kernel implements AsyncDisposable {
         await this.#appends.end(block);
         const done = await this.#upkeep.apart(block, () => this.#door.replace(block, task));
         flow.feed.forget();
+        if (done !== undefined) this.replicas.replaced(block);
         return done;
       },
       announce: async (invocation, block) => {
         await this.#writing.announce(invocation, block);
         flow.publish("resource", { kind: "changed", resource: block });
       },
+    });
+    this.replicas = new Replicas({
+      store: options.store,
+      clock: options.clock,
+      documents: this.#documents,
+      door: this.#door,
+      appends: this.#appends,
+      writing: this.#writing,
+      feed: this.feed,
+      newEdit: () => this.#newEdit(),
+      newPeer: () => options.newPeer(),
+      generation: async (block) => (await this.#purge.gapsOf(block)).length,
+      checkOpen: () => this.#checkOpen(),
+      checkWritable: () => this.#checkWritable(),
     });
   }
 
@@ -442,6 +462,7 @@ export class Kernel implements AsyncDisposable {
     closing.defer(() => this.#owner.release());
     closing.defer(() => this.#upkeep.close());
     closing.defer(() => this.#flow.close());
+    closing.defer(() => this.replicas.close());
     closing.defer(() => this.#door.settle());
     await this.#appends.close();
   }

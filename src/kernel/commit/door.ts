@@ -1,5 +1,11 @@
 import { type Clock, KeyedQueue, KumikoError } from "../../base/index.ts";
-import type { FlipPlan, RecordedChange, Splice, Stamp } from "../../blocks/index.ts";
+import type {
+  CheckedOperations,
+  FlipPlan,
+  RecordedChange,
+  Splice,
+  Stamp,
+} from "../../blocks/index.ts";
 import { type BlockState, fromRow, toRow } from "../block-state.ts";
 import { type CommitBody, encodeBody } from "../commit-body.ts";
 import { type Authorise, checkAllowed, type Operation } from "../gate.ts";
@@ -14,7 +20,12 @@ const LOOKS = 8;
 
 export interface PlannedChange {
   readonly block: string;
-  readonly text?: { readonly splices: readonly Splice[] } | { readonly flip: FlipPlan } | undefined;
+  readonly text?:
+    | { readonly splices: readonly Splice[] }
+    | { readonly flip: FlipPlan }
+    | { readonly operations: CheckedOperations }
+    | { readonly birth: true }
+    | undefined;
   /** The block's new state, when something other than its text changes. */
   readonly state?: BlockState | undefined;
 }
@@ -252,12 +263,13 @@ export class CommitDoor {
     documents: ReadonlyMap<string, LiveDocument>,
     plan: readonly PlannedChange[],
   ): AppliedEdit {
-    const { actor, call, message, model, turn } = invocation;
+    const { actor, tool, call, message, model, turn } = invocation;
     const time = this.#ports.clock.now();
     const stamp: Stamp = {
       actor,
       edit: edit ?? this.#ports.newEdit(),
       time,
+      tool,
       call,
       message,
       model,
@@ -379,6 +391,10 @@ function applyToDocument(
   stamp: Stamp,
 ): readonly Splice[] {
   if (text !== undefined && "flip" in text) return document.flip(text.flip, stamp).splices;
+  if (text !== undefined && "birth" in text) return document.birth(stamp).splices;
+  if (text !== undefined && "operations" in text) {
+    return document.importOperations(text.operations, stamp).splices;
+  }
   const splices = text?.splices ?? [];
   if (splices.some(({ remove, insert }) => remove > 0 || insert !== "")) {
     return document.commit(splices, stamp).splices;

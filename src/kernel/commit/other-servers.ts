@@ -12,6 +12,8 @@ export interface OtherServersPorts {
   readonly store: Store;
   readonly documents: LiveDocuments;
   readonly feed: Feed;
+  /** A block was changed elsewhere. */
+  heard(block: string): void;
 }
 
 /**
@@ -59,6 +61,7 @@ export class OtherServers {
       if (commit.position <= feed.head) continue;
       feed.publish(decoding("a commit", () => toEvent(commit, decodeBody(commit.body))));
       documents.outdate(commit.block, commit.version);
+      this.#ports.heard(commit.block);
     }
   }
 }

@@ -34,7 +34,7 @@ const BARE = 200;
 
 /** Frozen: all subscribers are given the same one. */
 export function toEvent(commit: StoredCommit, body: CommitBody): FeedEvent {
-  const { position, block, version, edit, actor, time, call, message } = commit;
+  const { position, block, version, edit, actor, time, tool, call, message } = commit;
   const state = body.row === undefined ? undefined : fromRow(body.row);
   const change = frozenChange(body.change);
   return Object.freeze({
@@ -44,6 +44,7 @@ export function toEvent(commit: StoredCommit, body: CommitBody): FeedEvent {
     edit,
     actor,
     time,
+    tool,
     call,
     message,
     change,

@@ -1,0 +1,398 @@
+import { describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { startServer } from "../src/app/server.ts";
+import { connect, type SocketClass } from "../src/client/index.ts";
+import type { RefusedText, Replica, ReplicaState } from "../src/client/replica.ts";
+import type { PresenceClient } from "../src/client/presence.ts";
+import { RawReplica } from "./support/raw-replica.ts";
+import { ReplicaServer } from "./support/replica-server.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+/** Sockets that a client opened, to be cut, and kept from opening new ones. */
+class Cable {
+  readonly #sockets = new Set<WebSocket>();
+  #cut = false;
+  readonly WebSocket: SocketClass;
+
+  constructor() {
+    const observe = (socket: WebSocket): void => {
+      this.#sockets.add(socket);
+      if (this.#cut) socket.terminate();
+    };
+    class Observed extends WebSocket {
+      constructor(url: string, protocols: string[]) {
+        super(url, protocols);
+        observe(this);
+      }
+    }
+    this.WebSocket = Observed;
+  }
+
+  cut(): void {
+    this.#cut = true;
+    for (const socket of this.#sockets) socket.terminate();
+  }
+
+  mend(): void {
+    this.#cut = false;
+  }
+}
+
+function become(replica: Replica, state: ReplicaState): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const look = (): void => {
+    if (replica.state === state) resolve();
+  };
+  const listening = replica.onState(look);
+  look();
+  return promise.finally(() => listening[Symbol.dispose]());
+}
+
+function handedBack(replica: Replica): Promise<RefusedText> {
+  const { promise, resolve } = Promise.withResolvers<RefusedText>();
+  replica.onRefused(resolve);
+  return promise;
+}
+
+async function others(
+  presence: PresenceClient,
+  isSo: (actors: string[]) => boolean,
+): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const look = (): void => {
+    if (isSo(presence.others.map(({ actor }) => actor).toSorted())) resolve();
+  };
+  const listening = presence.onChange(look);
+  look();
+  await promise.finally(() => listening[Symbol.dispose]());
+}
+
+describe("replicas", () => {
+  test("two people and a tool edit one block; each is told who did what", async () => {
+    await using server = await ReplicaServer.start();
+    const block = await server.block("hello world\n");
+    const { token } = await server.test.mint({ kind: "person", actor: "bob" });
+    using ann = server.client();
+    using bob = server.client({ token });
+    const left = ann.replica(block);
+    const right = bob.replica(block);
+    const actors: string[] = [];
+    left.onChange(({ origin, changes }) => {
+      if (origin === "remote") actors.push(...changes.map(({ actor }) => actor));
+    });
+    await Promise.all([left.ready(), right.ready()]);
+    left.edit([{ at: 0, remove: 5, insert: "HELLO" }]);
+    right.edit([{ at: 11, remove: 0, insert: "!" }]);
+    expect([left.text, right.text]).toEqual(["HELLO world\n", "hello world!\n"]);
+    await Promise.all([left.saved(), right.saved()]);
+    await server.call("claude", "block_replace", { block_id: block, old: "world", new: "house" });
+    const { text, version } = await server.kernel.read(block);
+    expect(text).toBe("HELLO house!\n");
+    await Promise.all([left.reached(version), right.reached(version)]);
+    expect([left.text, right.text]).toEqual([text, text]);
+    expect(actors).toEqual(expect.arrayContaining(["bob", "claude"]));
+    const blame = await server.kernel.look(block, ({ document }) => document.history());
+    expect(new Set(blame.entries.map(({ actor }) => actor))).toEqual(
+      new Set(["ann", "bob", "claude", "system"]),
+    );
+  });
+
+  test("what is typed without connection is there when it comes back, as one Edit; unsent typing can be taken back", async () => {
+    await using server = await ReplicaServer.start();
+    const block = await server.block("text\n");
+    const cable = new Cable();
+    using client = server.client({ WebSocket: cable.WebSocket });
+    const replica = client.replica(block);
+    await replica.ready();
+    replica.edit([{ at: 0, remove: 0, insert: "sent " }]);
+    await replica.saved();
+    expect(replica.undoUnsent()).toBe(false);
+    cable.cut();
+    await become(replica, "offline");
+    for (const word of ["one ", "two ", "three "])
+      replica.edit([{ at: 0, remove: 0, insert: word }]);
+    expect(replica.undoUnsent()).toBe(true);
+    expect(replica.text).toBe("two one sent text\n");
+    expect(replica.unsent.map(({ insert }) => insert)).toEqual(["one ", "two "]);
+    await server.call("claude", "block_append", { block_id: block, text: "more\n", flush: true });
+    cable.mend();
+    await become(replica, "live");
+    await replica.saved();
+    const { text, version } = await server.kernel.read(block);
+    expect(text).toBe("two one sent text\nmore\n");
+    await replica.reached(version);
+    expect(replica.text).toBe(text);
+    const history = await server.kernel.look(block, ({ document }) => document.history());
+    const typed = history.entries.filter(({ actor }) => actor === "ann" && actor !== undefined);
+    expect(new Set(typed.map(({ edit }) => edit)).size).toBe(3);
+  });
+
+  test("who may not write is told so, gets the text back, and goes on reading", async () => {
+    await using server = await ReplicaServer.start();
+    const block = await server.block("text\n");
+    const { token } = await server.test.mint({ kind: "agent", actor: "ann", scopes: ["read"] });
+    using client = server.client({ token });
+    const replica = client.replica(block);
+    await replica.ready();
+    const back = handedBack(replica);
+    replica.edit([
+      { at: 0, remove: 0, insert: "mine" },
+      { at: 4, remove: 2, insert: " too" },
+    ]);
+    const refused = await back;
+    expect(refused.error.code).toBe("forbidden");
+    expect(refused).toMatchObject({ inserted: ["mine too"], text: "mine tooxt\n" });
+    await become(replica, "live");
+    expect(replica.text).toBe("text\n");
+    expect(() => replica.edit([{ at: 0, remove: 0, insert: "x" }])).toThrow(/scope write/);
+    await server.call("bob", "block_append", { block_id: block, text: "more\n", flush: true });
+    await replica.reached((await server.kernel.read(block)).version);
+    expect(replica.text).toBe("text\nmore\n");
+  });
+
+  test("a block that is not there is refused for good, and a purged one is read again", async () => {
+    await using server = await ReplicaServer.start();
+    using client = server.client();
+    const nowhere = client.replica("main~nobody~9");
+    await expect(nowhere.ready()).rejects.toMatchObject({ code: "unknown_block" });
+    expect(nowhere.state).toBe("refused");
+    const block = await server.block("a secret password\n");
+    const replica = client.replica(block);
+    await replica.ready();
+    await server.kernel.purge({ actor: "ann" }, { text: "secret password" });
+    await replica.reached((await server.kernel.read(block)).version);
+    expect(replica.text).toBe(await server.text(block));
+    expect(replica.text).not.toContain("secret");
+  });
+
+  test("a revoked token ends the connection at once, with the unsent text handed back", async () => {
+    await using server = await ReplicaServer.start();
+    const block = await server.block("text\n");
+    const { token, principal } = await server.test.mint({ kind: "person", actor: "bob" });
+    const cable = new Cable();
+    using client = server.client({ token, WebSocket: cable.WebSocket });
+    const replica = client.replica(block);
+    await replica.ready();
+    const back = handedBack(replica);
+    // Typed in the moment in which the token goes: it is taken or handed back, never lost.
+    await server.test.hall.tokens.revoke(server.test.owner.principal, principal.token);
+    replica.edit([{ at: 0, remove: 0, insert: "mine" }]);
+    await become(replica, "refused");
+    expect(replica.error?.code).toBe("unauthorised");
+    expect((await back).inserted).toEqual(["mine"]);
+    expect(await server.text(block)).toBe("text\n");
+  });
+
+  test("who is not let in at all is told why, and does not try for ever", async () => {
+    using folder = temporaryFolder();
+    await using running = await startServer({ home: folder.path, actor: "ann" });
+    const kernel = await running.hall.world.openOrCreate("main");
+    await kernel.contexts.create("main", "ann");
+    await using stranger = connect({ url: running.url, token: "kumiko_aaaaaaaaaaaa_nothing" });
+    const refused = stranger.kernel("main").replica("main~ann~1");
+    await expect(refused.ready()).rejects.toMatchObject({ code: "unauthorised" });
+    // The same through the whole product, with Node's own WebSocket.
+    await using ann = connect({ url: running.url, token: running.ownerToken });
+    const { block_id } = (await ann.kernel("main").executeTool({
+      name: "block_create",
+      context: "main",
+      arguments: { role: "user", kind: "text" },
+    })) as { block_id: string };
+    const replica = ann.kernel("main").replica(block_id);
+    await replica.ready();
+    replica.edit([{ at: 0, remove: 0, insert: "the first words" }]);
+    await replica.saved();
+    expect((await kernel.read(block_id)).text).toBe("the first words");
+    ann.kernel("main").presence.set({ block: block_id });
+  });
+
+  test("a long text comes in parts, and a long paste goes in several", async () => {
+    await using server = await ReplicaServer.start();
+    const long = "All work and no play makes a long text.\n".repeat(30_000);
+    const block = await server.block(long);
+    using client = server.client();
+    const replica = client.replica(block);
+    await replica.ready();
+    expect(replica.text === long).toBe(true);
+    const refused: string[] = [];
+    replica.onRefused(({ error }) => refused.push(error.message));
+    const paste = Array.from({ length: 200_000 }, (_, i) =>
+      String.fromCharCode(0x4e00 + (i % 20_000)),
+    ).join("");
+    replica.edit([
+      { at: 0, remove: 0, insert: paste },
+      { at: 0, remove: 0, insert: "end" },
+    ]);
+    replica.edit([{ at: 0, remove: 0, insert: paste }]);
+    replica.edit([{ at: 0, remove: 0, insert: paste }]);
+    await replica.saved();
+    expect(refused).toEqual([]);
+    // Compared like this because nobody wants to read the difference.
+    expect((await server.text(block)) === `${paste}${paste}end${paste}${long}`).toBe(true);
+  });
+});
+
+describe("peers", () => {
+  test("a peer is one actor's and one instance's, and lives on one connection", async () => {
+    await using server = await ReplicaServer.start();
+    const { url } = server;
+    const { token } = server.test.owner;
+    const block = await server.block("text\n");
+    using first = await RawReplica.connect(url, token);
+    await first.open(block);
+    const { peer, secret } = first.grant;
+    const refusalOf = async (hello: object, as = token): Promise<string> => {
+      const refused: unknown = await RawReplica.connect(url, as, hello).catch(
+        (error: Error) => error,
+      );
+      return refused instanceof Error ? refused.message : "granted";
+    };
+    const bob = await server.test.mint({ kind: "person", actor: "bob" });
+    expect(await refusalOf({ resume: { peer, secret: "wrong" } })).toMatch(
+      /granted to somebody else/,
+    );
+    expect(await refusalOf({ resume: { peer: "12345", secret } })).toMatch(
+      /granted to somebody else/,
+    );
+    expect(await refusalOf({ resume: { peer, secret }, instance: "another" })).toMatch(
+      /granted to somebody else/,
+    );
+    expect(await refusalOf({ resume: { peer, secret } }, bob.token)).toMatch(
+      /granted to somebody else/,
+    );
+    expect(await refusalOf({ version: 99 })).toMatch(/version/);
+    expect(await refusalOf({ kernel: "nowhere" })).toMatch(/no kernel nowhere/);
+    // Under way when the other one comes: it is taken in before that one is told how much there is.
+    first.send({ kind: "push", block, counter: 0, live: true, update: first.typed(0, "first ") });
+    using second = await RawReplica.connect(url, token, { resume: { peer, secret } });
+    expect(second.grant.peer).toBe(peer);
+    const told = [];
+    for (let frame = await first.next(); frame.kind !== "closed"; frame = await first.next())
+      told.push(frame);
+    expect(told.some((frame) => frame.kind === "refused" && frame.code === "peer_taken")).toBe(
+      true,
+    );
+    await second.open(block);
+    expect(second.counter).toBe(6);
+    expect(await second.push(block, second.typed(0, "second "))).toMatchObject({
+      kind: "accepted",
+      counter: 13,
+    });
+    expect(await server.text(block)).toBe("second first text\n");
+  });
+
+  test("it is known again after the kernel was opened anew", async () => {
+    await using server = await ReplicaServer.start();
+    const { url } = server;
+    const { token } = server.test.owner;
+    const block = await server.block("text\n");
+    using first = await RawReplica.connect(url, token);
+    await first.open(block);
+    const { peer, secret } = first.grant;
+    await first.push(block, first.typed(0, "a"));
+    first.socket.terminate();
+    await server.test.hall.world.close("main");
+    using second = await RawReplica.connect(url, token, { resume: { peer, secret } });
+    await second.open(block);
+    expect(second.counter).toBe(1);
+  });
+
+  test("frames that are none end the connection and say why", async () => {
+    await using server = await ReplicaServer.start({ limits: { waiting: 8 } });
+    const { token } = server.test.owner;
+    for (const bytes of [
+      Buffer.from([99]),
+      Buffer.from([1, 200]),
+      Buffer.alloc(0),
+      Buffer.from([4, 1, 123]),
+    ]) {
+      using raw = await RawReplica.connect(server.url, token);
+      raw.socket.send(bytes);
+      expect(await raw.next()).toMatchObject({ kind: "refused", code: "frame_malformed" });
+      expect(await raw.next()).toMatchObject({ kind: "closed", code: 4400 });
+    }
+    using text = await RawReplica.connect(server.url, token);
+    text.socket.send("hello");
+    expect(await text.next()).toMatchObject({ kind: "refused", code: "frame_malformed" });
+    using greedy = await RawReplica.connect(server.url, token);
+    const block = await server.block("text\n");
+    for (let i = 0; i < 9; i++) greedy.send({ kind: "open", block, known: undefined });
+    const told = [];
+    for (let frame = await greedy.next(); frame.kind !== "closed"; frame = await greedy.next())
+      told.push(frame);
+    expect(told.some((frame) => frame.kind === "refused" && frame.code === "too_many")).toBe(true);
+  });
+});
+
+describe("a peer that does not read", () => {
+  test("is ended with resync, and nobody waits for it", async () => {
+    await using server = await ReplicaServer.start({
+      outflow: { pause: 64 * 1024, end: 256 * 1024 },
+    });
+    const block = await server.block("text\n");
+    using stalled = await RawReplica.connect(server.url, server.test.owner.token);
+    await stalled.open(block);
+    stalled.socket.pause();
+    using client = server.client();
+    const replica = client.replica(block);
+    await replica.ready();
+    const resyncs = (): boolean =>
+      /kumiko_resyncs_total\{door="\/replica"\} 1/.test(server.test.hall.metrics.render());
+    let typed = 0;
+    // What the system keeps in its own buffers comes on top.
+    for (; !resyncs() && typed < 400; typed++) {
+      replica.edit([{ at: 0, remove: 0, insert: "x".repeat(50_000) }]);
+      await replica.saved();
+    }
+    expect(resyncs()).toBe(true);
+    expect((await server.text(block)).length).toBe(5 + typed * 50_000);
+  });
+});
+
+describe("presence", () => {
+  test("everybody sees who is where; it goes with the connection, and comes back with it", async () => {
+    await using server = await ReplicaServer.start();
+    const { token } = await server.test.mint({ kind: "person", actor: "bob" });
+    const cable = new Cable();
+    using ann = server.client();
+    using bob = server.client({ token, WebSocket: cable.WebSocket });
+    const selection = { version: 3, ranges: [{ anchor: 1, head: 4 }] };
+    bob.presence.set({ block: "main~ann~1", selection, activity: "reading", name: "Bob" });
+    await others(ann.presence, (actors) => actors.join() === "bob");
+    expect(ann.presence.others).toMatchObject([
+      { actor: "bob", kind: "person", presence: { block: "main~ann~1", selection, name: "Bob" } },
+    ]);
+    expect(bob.presence.others).toEqual([]);
+    cable.cut();
+    await others(ann.presence, (actors) => actors.length === 0);
+    cable.mend();
+    await others(ann.presence, (actors) => actors.join() === "bob");
+    server.door.presence.note(
+      "main",
+      { actor: "claude", kind: "agent" },
+      { activity: "block_edit" },
+    );
+    await others(ann.presence, (actors) => actors.join() === "bob,claude");
+    bob[Symbol.dispose]();
+    await others(ann.presence, (actors) => actors.join() === "claude");
+  });
+
+  test("what is no presence, or comes too often, ends the connection", async () => {
+    await using server = await ReplicaServer.start({ limits: { presences: 20 } });
+    const { token } = server.test.owner;
+    for (const json of [
+      "{",
+      "[]",
+      '{"actor":"bob"}',
+      '{"selection":{"version":1,"ranges":[]}}',
+      '{"name":5}',
+    ]) {
+      using raw = await RawReplica.connect(server.url, token);
+      raw.send({ kind: "presence", json });
+      expect(await raw.next(), json).toMatchObject({ kind: "refused", code: "frame_malformed" });
+    }
+    using often = await RawReplica.connect(server.url, token);
+    for (let i = 0; i < 60; i++) often.send({ kind: "presence", json: "{}" });
+    expect(await often.next()).toMatchObject({ kind: "refused", code: "too_many" });
+  });
+});
