@@ -367,12 +367,16 @@ describe("presence", () => {
     await others(ann.presence, (actors) => actors.length === 0);
     cable.mend();
     await others(ann.presence, (actors) => actors.join() === "bob");
-    server.door.presence.note(
-      "main",
-      { actor: "claude", kind: "agent" },
-      { activity: "block_edit" },
-    );
+    // An agent has no connection of this kind: it is where it calls tools.
+    const claude = await server.test.mint({ kind: "agent", actor: "claude" });
+    const { hall } = server.test;
+    const call = { name: "block_list", input: { context: "main", block_id: "main~ann~1" } };
+    await hall.callTool(claude.principal, server.kernel, call).catch(() => undefined);
     await others(ann.presence, (actors) => actors.join() === "bob,claude");
+    const presence = { activity: "block_list", block: "main~ann~1" };
+    expect(ann.presence.others).toContainEqual(
+      expect.objectContaining({ actor: "claude", kind: "agent", presence }),
+    );
     bob[Symbol.dispose]();
     await others(ann.presence, (actors) => actors.join() === "claude");
   });

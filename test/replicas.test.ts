@@ -504,11 +504,12 @@ describe("stored bytes", () => {
       payload[0] = payload[0]! + 1;
       return new Uint8Array([...payload, ...sha256Bytes(payload)]);
     };
-    for (const saved of [{ record: newer(record) }, { record, index: newer(index!) }]) {
-      const { code, facts } = refusal(() => loaded(saved));
-      expect(code).toBe("unsupported_format");
-      expect(facts).toEqual({ found: 2, readable: [1] });
-    }
+    const cases = [
+      { saved: { record: newer(record) }, facts: { found: 3, readable: [1, 2] } },
+      { saved: { record, index: newer(index!) }, facts: { found: 2, readable: [1] } },
+    ];
+    for (const { saved, facts } of cases)
+      expect(refusal(() => loaded(saved))).toMatchObject({ code: "unsupported_format", facts });
   });
 
   test("RECORD-3: an index of another version and a snapshot of other bytes are damaged", () => {

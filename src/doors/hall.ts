@@ -31,6 +31,15 @@ interface Call {
   readonly filter?: ToolFilter | undefined;
 }
 
+/** A call of a tool that begins. */
+export interface BegunCall {
+  readonly kernel: string;
+  readonly actor: string;
+  readonly kind: Principal["kind"];
+  readonly tool: string;
+  readonly input: unknown;
+}
+
 /** What every door is given. */
 export class Hall {
   readonly world: World;
@@ -41,6 +50,8 @@ export class Hall {
   readonly version: string;
   readonly closing: AbortSignal;
   readonly rates: RateLimits;
+  /** Told of every call that begins; what they do must not fail. */
+  readonly watchers = new Set<(call: BegunCall) => void>();
   readonly #tokens: TokenStore | undefined;
   #calls = 0;
   readonly #idle: (() => void)[] = [];
@@ -95,6 +106,9 @@ export class Hall {
       if (tool !== undefined) checkScope(principal, tool.writes ? "write" : "read");
       this.rates.take(principal);
       const invocation = invocationOf(principal, given);
+      const { actor } = invocation;
+      for (const tell of tool === undefined ? [] : this.watchers)
+        tell({ kernel: kernel.id, actor, kind: principal.kind, tool: tool!.name, input });
       return await this.registry.execute(kernel, name, invocation, input, filter);
     } catch (error) {
       outcome = error instanceof KumikoError ? error.code : "internal";

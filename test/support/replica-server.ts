@@ -1,11 +1,7 @@
 import { WebSocket } from "ws";
 import { Replicas, type ReplicasOptions } from "../../src/client/replicas.ts";
 import { HttpFront } from "../../src/doors/http/index.ts";
-import {
-  createReplicaDoor,
-  type ReplicaDoor,
-  type ReplicaDoorOptions,
-} from "../../src/doors/replica/door.ts";
+import { createReplicaDoor, type ReplicaDoorOptions } from "../../src/doors/replica/door.ts";
 import type { Kernel } from "../../src/kernel/index.ts";
 import { openHall } from "./hall.ts";
 
@@ -14,20 +10,12 @@ type TestHall = Awaited<ReturnType<typeof openHall>>;
 /** A server with nothing but the replica door, on a free port. */
 export class ReplicaServer implements AsyncDisposable {
   readonly test: TestHall;
-  readonly door: ReplicaDoor;
   readonly url: string;
   readonly kernel: Kernel;
   readonly #owned: AsyncDisposableStack;
 
-  private constructor(
-    test: TestHall,
-    door: ReplicaDoor,
-    url: string,
-    kernel: Kernel,
-    owned: AsyncDisposableStack,
-  ) {
+  private constructor(test: TestHall, url: string, kernel: Kernel, owned: AsyncDisposableStack) {
     this.test = test;
-    this.door = door;
     this.url = url;
     this.kernel = kernel;
     this.#owned = owned;
@@ -40,7 +28,7 @@ export class ReplicaServer implements AsyncDisposable {
     const front = stack.use(await HttpFront.listen(test.hall, { host: "127.0.0.1", port: 0 }));
     front.add({ path: door.path, open: () => Promise.resolve(door) });
     const kernel = await test.hall.world.open("main");
-    return new ReplicaServer(test, door, `http://127.0.0.1:${front.port}`, kernel, stack.move());
+    return new ReplicaServer(test, `http://127.0.0.1:${front.port}`, kernel, stack.move());
   }
 
   /** A block by ann, with a text. */

@@ -1,6 +1,6 @@
 import { realTimers, type Timers } from "../../base/index.ts";
 import type { Kernel } from "../../kernel/index.ts";
-import type { Hall } from "../hall.ts";
+import type { BegunCall, Hall } from "../hall.ts";
 import type { SocketDoor } from "../http/door.ts";
 import type { OutflowLimits } from "../http/outflow.ts";
 import { Connection, connectionLimits, type ConnectionLimits } from "./connection.ts";
@@ -16,20 +16,21 @@ export interface ReplicaDoorOptions {
   readonly vetting?: VettingLimits | undefined;
 }
 
-export interface ReplicaDoor extends SocketDoor, AsyncDisposable {
-  /** Who is where; tool calls may note what their actor does. */
-  readonly presence: PresenceBoard;
-}
-
 interface Watched {
   readonly watched: WatchedBlock;
   holders: number;
 }
 
 /** Replicas and presence over WebSocket. Its vetting worker goes with the server, or when it is disposed of. */
-export function createReplicaDoor(hall: Hall, options: ReplicaDoorOptions = {}): ReplicaDoor {
+export function createReplicaDoor(
+  hall: Hall,
+  options: ReplicaDoorOptions = {},
+): SocketDoor & AsyncDisposable {
   const { timers = realTimers, outflow } = options;
   const board = new PresenceBoard(timers);
+  const note = ({ kernel, actor, kind, tool, input }: BegunCall): void =>
+    board.note(kernel, { actor, kind }, { activity: tool, ...placeOf(input) });
+  hall.watchers.add(note);
   const peers = new Peers();
   const vetting = new Vetting({
     limits: options.vetting,
@@ -60,10 +61,19 @@ export function createReplicaDoor(hall: Hall, options: ReplicaDoorOptions = {}):
   const limits = { ...connectionLimits, ...options.limits };
   return {
     path: "/replica",
-    presence: board,
     accept(socket, visitor) {
       void new Connection(socket, visitor, { hall, timers, peers, board, limits, outflow, watch });
     },
-    [Symbol.asyncDispose]: () => vetting[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => {
+      hall.watchers.delete(note);
+      return vetting[Symbol.asyncDispose]();
+    },
   };
+}
+
+/** The block that a call is about, if its arguments say so; nobody has checked them yet. */
+function placeOf(input: unknown): { readonly block?: string } {
+  if (typeof input !== "object" || input === null || !("block_id" in input)) return {};
+  const { block_id: block } = input;
+  return typeof block === "string" && block.length <= 120 ? { block } : {};
 }
