@@ -51,6 +51,18 @@ const revisions = {
 
 for (const [revision, connect] of Object.entries(revisions)) {
   describe(`MCP over HTTP, ${revision}`, () => {
+    it("neither shows nor calls what the kernel does not offer", async () => {
+      await using mcp = await openMcp();
+      const kernel = await mcp.hall.world.open("main");
+      await kernel.toolFilter.set({ kind: "deny", names: ["block_edit"] }, "ann");
+      const client = await connect(mcp);
+      const listed = JSON.stringify(await client.call("tools/list", {}));
+      expect(listed).toContain('"name":"block_read"');
+      expect(listed).not.toContain('"name":"block_edit"');
+      const called = await client.call("tools/call", calling("block_edit", {}));
+      expect(JSON.stringify(called)).toContain("There is no tool block_edit");
+    });
+
     it("answers a plain call as it answers one that takes the longer way", async () => {
       await using mcp = await openMcp();
       const client = await connect(mcp);

@@ -90,7 +90,7 @@ export class Hall {
     return all.filter(({ kernel }) => principal.kernels?.includes(kernel) ?? true);
   }
 
-  /** Calls a tool as every door does: with the scope it needs, at the token's rate, counted. */
+  /** Calls a tool as every door does: if the kernel offers it, with the scope it needs, at the token's rate, counted. */
   async callTool(
     principal: Principal,
     kernel: Kernel,
@@ -109,7 +109,15 @@ export class Hall {
       const { actor } = invocation;
       for (const tell of tool === undefined ? [] : this.watchers)
         tell({ kernel: kernel.id, actor, kind: principal.kind, tool: tool!.name, input });
-      return await this.registry.execute(kernel, name, invocation, input, filter);
+      const offered = await kernel.toolFilter.get();
+      const hidden = tool !== undefined && !this.registry.list(offered).includes(tool);
+      return await this.registry.execute(
+        kernel,
+        name,
+        invocation,
+        input,
+        hidden ? offered : filter,
+      );
     } catch (error) {
       outcome = error instanceof KumikoError ? error.code : "internal";
       throw error;

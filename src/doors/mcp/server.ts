@@ -15,7 +15,7 @@ import { completeResource, listResources, readResource } from "./resources.ts";
 import { resourceTemplates } from "./resource-uri.ts";
 import { serverInfo } from "./server-info.ts";
 import { type CallSight, type Sight, sightOfCall } from "./sight.ts";
-import { listTools } from "./tool-listing.ts";
+import { offeredTools } from "./tool-listing.ts";
 
 /** One connection of a client, or one request where there are no connections. */
 export interface Connection {
@@ -54,7 +54,9 @@ export function createServer(connection: Connection): Server {
     }
   };
 
-  server.setRequestHandler("tools/list", () => ({ tools: [...listTools(host.registry, profile)] }));
+  server.setRequestHandler("tools/list", (_, context) =>
+    answering(async () => ({ tools: await offeredTools(host, profile, sightOf(context)) })),
+  );
   server.setRequestHandler("tools/call", ({ params }, context) =>
     answering(async () => {
       const call = {

@@ -1,5 +1,9 @@
+import { KumikoError } from "../../base/index.ts";
 import type { Tool, ToolFilter, ToolRegistry } from "../../tools/index.ts";
+import type { Host } from "./host.ts";
 import { type ModelSchema, modelSchema } from "./model-schema.ts";
+import { kernelFor } from "./places.ts";
+import type { Sight } from "./sight.ts";
 
 /** They only add: everything else may replace what somebody wrote, though any of it can be undone. */
 const adding = new Set(["block_create", "block_append"]);
@@ -28,6 +32,26 @@ export function listTools(registry: ToolRegistry, profile: ToolFilter): ListedTo
     listed.set(tool, known);
     return known;
   });
+}
+
+/** Those that the kernel offers. */
+export async function offeredTools(
+  host: Host,
+  profile: ToolFilter,
+  sight: Sight,
+): Promise<ListedTool[]> {
+  const offered = host.registry.list(await kernelFilter(host, sight)).map(({ name }) => name);
+  return listTools(host.registry, profile).filter(({ name }) => offered.includes(name));
+}
+
+/** Whoever has not said which kernel is meant is shown everything; a call says what is missing. */
+async function kernelFilter(host: Host, sight: Sight): Promise<ToolFilter> {
+  try {
+    return await (await kernelFor(host, sight)).toolFilter.get();
+  } catch (error) {
+    if (error instanceof KumikoError && error.code === "invalid_argument") return { kind: "all" };
+    throw error;
+  }
 }
 
 function describe(tool: Tool): ListedTool {

@@ -137,11 +137,9 @@ export class Caller {
     given: Given,
     cancel?: string,
   ): Promise<unknown> {
-    const filter = await kernel.toolFilter.get();
     const call = {
       name,
       input: this.#retrySafe(name, input, given.call),
-      filter,
       given: { reader: this.reader, ...given },
     };
     if (cancel === undefined) return this.hall.callTool(this.#principal, kernel, call);
