@@ -57,6 +57,10 @@ function checkBranches(leaves: readonly SumLeaf[]): void {
 
 function checkFind(tree: SumTree<SumLeaf>, leaves: readonly SumLeaf[]): void {
   const totals = sumsBefore(leaves, leaves.length);
+  for (const [index, leaf] of leaves.entries()) {
+    const before = sumsBefore(leaves, index);
+    for (let m = 0; m < MEASURES; m++) expect(tree.startOf(leaf, m)).toBe(before[m]);
+  }
   for (let measure = 0; measure < MEASURES; measure++) {
     expect(tree.total(measure)).toBe(totals[measure]);
     for (let position = 0; position <= totals[measure]!; position++) {

@@ -97,6 +97,20 @@ export class SumTree<Leaf extends SumLeaf> {
     return node as Leaf;
   }
 
+  /** The sum of one measure over everything before a leaf: where it starts. */
+  startOf(leaf: Leaf, measure: number): number {
+    let start = 0;
+    let child: SumBranch | SumLeaf = leaf;
+    for (let node = leaf.parent; node !== null; node = node.parent) {
+      for (const sibling of node.children) {
+        if (sibling === child) break;
+        start += sibling.sums[measure]!;
+      }
+      child = node;
+    }
+    return start;
+  }
+
   /** Adds to one measure of a leaf and of all above it. */
   add(leaf: Leaf, measure: number, difference: number): void {
     leaf.sums[measure]! += difference;

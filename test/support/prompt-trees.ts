@@ -50,7 +50,7 @@ export function charactersOf(block: PromptBlock): unknown {
 /** Cuts a text into pieces of any length, empty ones and halves of characters included. */
 export function cut(text: string, random: Random, longest = 9): string[] {
   const pieces: string[] = [];
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const length = random.below(longest + 1);
     pieces.push(text.slice(at, at + length));
     at += length;
@@ -58,7 +58,21 @@ export function cut(text: string, random: Random, longest = 9): string[] {
   return pieces;
 }
 
-const TEXTS = ["a", "some words", "\n", "x < y", "a & b", "- item", "# no", "😀", "é日", "```", "</x>", "&lt;", " "];
+const TEXTS = [
+  "a",
+  "some words",
+  "\n",
+  "x < y",
+  "a & b",
+  "- item",
+  "# no",
+  "😀",
+  "é日",
+  "```",
+  "</x>",
+  "&lt;",
+  " ",
+];
 
 export class RandomTree {
   readonly root: PromptBlock;
@@ -89,7 +103,15 @@ export class RandomTree {
 
   fresh(): PromptBlock {
     const style = this.#isStyled
-      ? this.random.pick([[], ["xml"], ["list"], ["numbered"], ["code"], ["markdown"], ["xml", "lines"]])
+      ? this.random.pick([
+          [],
+          ["xml"],
+          ["list"],
+          ["numbered"],
+          ["code"],
+          ["markdown"],
+          ["xml", "lines"],
+        ])
       : [];
     const child = new PromptBlock({ style, tags: ["t"], role: this.random.pick([null, "user"]) });
     child.append(this.text());
@@ -171,7 +193,15 @@ export class RandomTree {
         block.set({ attrs: { n: random.below(9) }, tags: ["t", text] });
         return model;
       default: {
-        const style = random.pick(["xml", "list", "numbered", "code", "markdown", "default", "root"]);
+        const style = random.pick([
+          "xml",
+          "list",
+          "numbered",
+          "code",
+          "markdown",
+          "default",
+          "root",
+        ]);
         using section = block.open("Part", { style });
         section.append(text);
         if (random.below(2) === 0) section.appendChild("child");
