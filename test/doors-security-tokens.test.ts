@@ -320,6 +320,9 @@ test("a link is good for one exchange and nothing else", async () => {
   expect(session).toMatchObject({ actor: "ann", kind: "person" });
   // The session is the owner's, not the link's: it stays when the link is gone, and goes with the owner.
   expect(fine[0]!.value.info.minted_by).toBe(at.owner.principal.token);
+  // Nothing else is exchanged: that would be minting without the scope for it.
+  for (const other of [at.owner.token, fine[0]!.value.token])
+    await expect(at.store.exchange(other)).rejects.toMatchObject(refused);
   const late = await at.store.mintLink(at.owner.principal, "link");
   at.time.pass(3_600_000);
   await expect(at.store.exchange(late.token)).rejects.toMatchObject(refused);

@@ -1,8 +1,17 @@
+import {
+  Agent,
+  type IncomingMessage,
+  request as sendRequest,
+  type ServerResponse,
+} from "node:http";
+import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { Random } from "../src/base/index.ts";
 import { type RunningServer, startServer } from "../src/app/server.ts";
+import { HttpFront } from "../src/doors/http/index.ts";
 import { scaled, seed } from "./support/counts.ts";
+import { openHall } from "./support/hall.ts";
 import { type Answered, ask, errorOf, sendRaw, upgrade } from "./support/http.ts";
 import { command } from "./support/kumiko.ts";
 import { runProgram } from "./support/process.ts";
@@ -18,7 +27,8 @@ beforeAll(async () => {
   const owner = await store.authenticate(server.ownerToken);
   const mint = async (request: object) => (await store.mint(owner, request)).token;
   tokens["good"] = await mint({ actor: "claude" });
-  tokens["session"] = (await store.exchange(server.ownerToken)).token;
+  const forPage = await store.mintLink(owner, "");
+  tokens["session"] = (await store.exchange(forPage.token)).token;
   tokens["link"] = (await store.mintLink(owner, "")).token;
   tokens["revoked"] = await mint({});
   await store.revoke(owner, tokens["revoked"].split("_")[1]!);
@@ -299,7 +309,8 @@ describe("a page's session", () => {
     const token = (await server.link()).split("#token=")[1]!;
     for (const origin of ["null", "http://evil.example", "http://localhost:1"])
       expect((await post(token, { origin })).status).toBe(403);
-    expect((await post(tokens["wrong"]!)).status).toBe(401);
+    for (const other of ["wrong", "good", "session"])
+      expect((await post(tokens[other]!)).status, other).toBe(401);
     expect((await post(token, { "content-type": "text/plain" })).status).toBe(400);
     expect((await post(token)).status).toBe(200);
   });
@@ -419,6 +430,72 @@ describe("what comes in is bounded", () => {
       headers: bearer(tight.ownerToken),
     });
     expect(other.status).toBe(200);
+  });
+
+  test("requests of a socket: one at a time", async () => {
+    const health = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const answers = (await sendRaw(server.port, health.repeat(100))).match(/HTTP\/1.1 200/g) ?? [];
+    expect(answers.length).toBeLessThan(2);
+    const shake = Object.entries(upgrade).map(([name, value]) => `${name}: ${value}\r\n`);
+    const status = `GET /status.json HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${auth().authorization}\r\n`;
+    const raised = status.replace("/status.json", "/rpc") + shake.join("");
+    expect(await sendRaw(server.port, `${status}\r\n${raised}\r\n`)).not.toContain("HTTP/1.1 101");
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    for (let times = 0; times < 20; times++) {
+      const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+      const { port } = server;
+      const asked = sendRequest(
+        { port, agent, path: "/status.json", headers: auth() },
+        (response) => {
+          response.resume().on("end", () => resolve(asked.reusedSocket));
+        },
+      );
+      asked.on("error", reject).end();
+      expect(await promise).toBe(times > 0);
+    }
+    agent.destroy();
+  });
+
+  describe("answers that nobody reads", () => {
+    async function unread(limits: { readonly unread: number }) {
+      await using opening = new AsyncDisposableStack();
+      const at = opening.use(await openHall());
+      const options = { host: "127.0.0.1", port: 0, limits: { ...limits, perToken: 1 } };
+      const front = opening.use(await HttpFront.listen(at.hall, options));
+      const written = Promise.withResolvers<void>();
+      const door = {
+        path: "/large",
+        async serve(_: IncomingMessage, response: ServerResponse) {
+          response.end(Buffer.alloc(64 << 20));
+          setImmediate(written.resolve);
+        },
+      };
+      front.add({ path: "/large", open: () => Promise.resolve(door) });
+      const bob = await at.mint({ actor: "bob" });
+      const socket = opening.adopt(connect(front.port, "127.0.0.1"), (it) => void it.destroy());
+      socket.on("error", () => undefined).pause();
+      const asking = `GET /large HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${bob.token}\r\n\r\n`;
+      socket.write(asking);
+      await written.promise;
+      const owned = opening.move();
+      return { ...at, front, bob, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+    }
+
+    test("count for their token until they have left, and end with it", async () => {
+      await using at = await unread({ unread: 600_000 });
+      const { front, bob } = at;
+      expect(front.connections.list()).toHaveLength(1);
+      const headers = bearer(bob.token);
+      expect((await ask(front.port, { path: "/large", headers })).status).toBe(429);
+      await at.hall.tokens.revoke(at.owner.principal, bob.principal.token);
+      await front.connections.none("request");
+    });
+
+    test("are not kept for long", async () => {
+      await using at = await unread({ unread: 50 });
+      expect(at.front.connections.list()).toHaveLength(1);
+      await at.front.connections.none("request");
+    });
   });
 
   test("messages of WebSockets", async () => {

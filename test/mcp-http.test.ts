@@ -148,6 +148,87 @@ for (const [revision, connect] of Object.entries(revisions)) {
       expect(await refused({}, "block_list", {})).toBeUndefined();
     });
 
+    it("makes the first conversation in nobody's name but the caller's", async () => {
+      await using mcp = await openMcp();
+      await mcp.hall.world.create("other");
+      const other = await mcp.hall.world.open("other");
+      const { token } = await mcp.mint({ actor: "eve", kind: "agent" });
+      const named = async (...actor: string[]) => {
+        const headers = { "kumiko-kernel": "other", ...(actor[0] && { "kumiko-actor": actor[0] }) };
+        const client =
+          revision === "2025-11-25"
+            ? await mcp.raw2025(token, headers)
+            : mcp.raw2026(token, headers);
+        return client.call("tools/call", calling("block_list", {}));
+      };
+      for (const actor of ["ann", "<b>any text"]) {
+        expect((await named(actor)).result).toMatchObject({
+          structuredContent: { error: { code: "forbidden" } },
+        });
+        expect(mcp.hall.clients.list().map((each) => each.actor)).not.toContain(actor);
+      }
+      expect(await other.contexts.list()).toEqual([]);
+      await named();
+      expect(await other.contexts.list()).toMatchObject([{ context: "main" }]);
+    });
+
+    it("shows nothing without the scope to read", async () => {
+      await using mcp = await openMcp();
+      const { token } = await mcp.mint({ scopes: ["write"] });
+      const client = revision === "2025-11-25" ? await mcp.raw2025(token) : mcp.raw2026(token);
+      const written = await client.call("tools/call", calling("block_create", BLOCK));
+      expect(written.result?.["isError"]).toBeUndefined();
+      const ref = { type: "ref/resource", uri: "kumiko://{kernel}/contexts/{context}" };
+      const uri = "kumiko://main/contexts/main";
+      const asked: [string, { readonly [name: string]: unknown }][] = [
+        ["resources/list", {}],
+        ["resources/read", { uri }],
+        ["completion/complete", { ref, argument: { name: "kernel", value: "" } }],
+        revision === "2025-11-25"
+          ? ["resources/subscribe", { uri }]
+          : ["subscriptions/listen", { notifications: { resourceSubscriptions: [uri] } }],
+      ];
+      for (const [method, params] of asked) {
+        const { error } = await client.call(method, params);
+        expect(error?.data, method).toMatchObject({
+          kumiko: { code: "forbidden", facts: { needed: "read" } },
+        });
+      }
+    });
+
+    it("carries out once what is called twice by the same id", async () => {
+      await using mcp = await openMcp();
+      const client = await connect(mcp);
+      await client.call("tools/call", calling("block_create", BLOCK));
+      const append = calling(
+        "block_append",
+        { block_id: "main~ann~1", text: "three" },
+        { "kumiko/call": "mine-1" },
+      );
+      const first = await client.call("tools/call", append);
+      expect((await client.call("tools/call", append)).result).toEqual(first.result);
+      const kernel = await mcp.hall.world.open("main");
+      expect((await kernel.read("main~ann~1")).text).toBe("one\ntwo\nthree");
+    });
+
+    for (const progress of [false, true]) {
+      it(`answers what is under way when the server stops (${progress ? "with" : "without"} progress)`, async () => {
+        const slow = waiting();
+        await using mcp = await openMcp({ tools: [slow.tool] });
+        const client = await connect(mcp, { "kumiko-tools": "all" });
+        let aborted = false;
+        void slow.aborted.then(() => (aborted = true));
+        const meta = progress ? { progressToken: "p" } : {};
+        const answering = client.call("tools/call", calling("test_waiting", {}, meta));
+        await slow.begun;
+        mcp.close();
+        await new Promise(setImmediate);
+        expect(aborted).toBe(false);
+        slow.end();
+        expect((await answering).result).toMatchObject({ structuredContent: {} });
+      });
+    }
+
     it("lists resources in pages, reads them and completes their names", async () => {
       await using mcp = await openMcp();
       const client = await connect(mcp);
@@ -407,6 +488,26 @@ describe("MCP over HTTP, sessions", () => {
     await mcp.raw2025(bob.token);
     expect(await status(all[0]!.session)).toBe(404);
     expect(await status(all[1]!.session)).toBe(200);
+  });
+
+  it("never give way to another token's", async () => {
+    await using mcp = await openMcp({ sessions: 3 });
+    const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
+    const bob = await mcp.mint({ actor: "bob", kind: "agent", scopes: ["read"] });
+    const own = [await mcp.raw2025(), await mcp.raw2025(), await mcp.raw2025()];
+    expect((await mcp.raw2025(bob.token)).session).toBe("");
+    for (const { session } of own)
+      expect((await mcp.post(mcp.owner.token, ping, { "mcp-session-id": session })).status).toBe(
+        200,
+      );
+    await fetch(mcp.url, {
+      method: "DELETE",
+      headers: {
+        authorization: `Bearer ${mcp.owner.token}`,
+        "mcp-session-id": own[0]!.session,
+      },
+    });
+    expect((await mcp.raw2025(bob.token)).session).not.toBe("");
   });
 
   it("are told what happens when they ask for it", async () => {

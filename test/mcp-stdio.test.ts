@@ -1,12 +1,11 @@
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { HomeFolder } from "../src/app/index.ts";
 import { startServer } from "../src/app/server.ts";
 import { openWorld } from "../src/app/world.ts";
-import { LineReader } from "../src/base/index.ts";
 import type { Message } from "./support/mcp.ts";
+import { CLIENT, Pipe } from "./support/pipe.ts";
 import { root, runProgram } from "./support/process.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
@@ -15,11 +14,7 @@ const INITIALIZE = {
   jsonrpc: "2.0",
   id: "init",
   method: "initialize",
-  params: {
-    protocolVersion: "2025-11-25",
-    capabilities: {},
-    clientInfo: { name: "Pipe", version: "1" },
-  },
+  params: CLIENT,
 };
 
 function call(id: number, name: string, input: object) {
@@ -27,76 +22,6 @@ function call(id: number, name: string, input: object) {
 }
 
 const CREATE = { role: "model", kind: "text", content: "one\n" };
-
-/** A process at the other end of two pipes. Whatever it prints must be messages. */
-class Pipe implements AsyncDisposable {
-  readonly process: ChildProcessWithoutNullStreams;
-  readonly #answers = new Map<unknown, (message: Message) => void>();
-  readonly #updates: string[] = [];
-  #updated: (() => void) | undefined;
-  #last = 0;
-
-  constructor(home: string, folder: string, ...more: string[]) {
-    const args = [KUMIKO, "mcp", "--home", home, ...more];
-    this.process = spawn(process.execPath, args, { cwd: folder, stdio: "pipe" });
-    const lines = new LineReader(10_000_000);
-    this.process.stdout.on("data", (chunk: Buffer) => {
-      for (const line of lines.read(chunk)) this.#hear(JSON.parse(line) as Message);
-    });
-  }
-
-  async begin(): Promise<Message> {
-    const answer = await this.ask("initialize", INITIALIZE.params);
-    this.tell("notifications/initialized");
-    return answer;
-  }
-
-  tell(method: string, params: object = {}): void {
-    this.process.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", method, params })}\n`);
-  }
-
-  ask(method: string, params: object): Promise<Message> {
-    const id = ++this.#last;
-    const { promise, resolve } = Promise.withResolvers<Message>();
-    this.#answers.set(id, resolve);
-    this.process.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
-    return promise;
-  }
-
-  call(name: string, input: object): Promise<Message> {
-    return this.ask("tools/call", { name, arguments: input });
-  }
-
-  /** Resolves with the next resource that changed. */
-  async update(): Promise<string> {
-    while (this.#updates.length === 0) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#updated = resolve;
-      await promise;
-    }
-    return this.#updates.shift()!;
-  }
-
-  /** As a client leaves: it closes its end. */
-  async leave(): Promise<number | null> {
-    const ended = once(this.process, "exit") as Promise<[number | null]>;
-    this.process.stdin.end();
-    return (await ended)[0];
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (this.process.exitCode === null && this.process.signalCode === null) await this.leave();
-  }
-
-  #hear(message: Message): void {
-    if (message.method === "notifications/resources/updated") {
-      this.#updates.push(String(message.params?.["uri"]));
-      this.#updated?.();
-    }
-    this.#answers.get(message.id)?.(message);
-    this.#answers.delete(message.id);
-  }
-}
 
 describe("kumiko mcp", { timeout: 30_000 }, () => {
   for (const joins of [false, true]) {
@@ -112,6 +37,8 @@ describe("kumiko mcp", { timeout: 30_000 }, () => {
         call(2, "block_raed", {}),
         { jsonrpc: "2.0", id: 3, method: "resources/list" },
         { jsonrpc: "2.0", id: 4, method: "no/such/method" },
+        { jsonrpc: "2.0", id: 5, method: "tools/call", params: null },
+        call(6, "block_list", {}),
       ];
       const lines = [...input.map((each) => JSON.stringify(each)), "this is not JSON", ""];
       const ended = await runProgram(process.execPath, [KUMIKO, "mcp", "--home", home], {
@@ -123,13 +50,15 @@ describe("kumiko mcp", { timeout: 30_000 }, () => {
         .split("\n")
         .map((line) => JSON.parse(line) as Message);
       expect(ended.code).toBe(0);
-      expect(answers).toHaveLength(6);
+      expect(answers).toHaveLength(8);
       const byId = new Map(answers.map((answer) => [answer.id ?? null, answer]));
       expect(byId.get("init")?.result).toMatchObject({ serverInfo: { name: "kumiko" } });
       expect(byId.get(1)?.result).toMatchObject({ structuredContent: { block_id: "main~pipe~1" } });
       expect(byId.get(2)?.error?.message).toContain("Did you mean block_read?");
       expect(byId.get(3)?.result).toHaveProperty("resources");
       expect(byId.get(4)?.error?.code).toBe(-32_601);
+      expect(byId.get(5)).toHaveProperty("error");
+      expect(byId.get(6)?.result).toHaveProperty("structuredContent");
       expect(byId.get(null)?.error?.code).toBe(-32_700);
     });
   }

@@ -103,6 +103,12 @@ describe("answers for models", () => {
     const found = await call("kernel_search", { query: "B", kinds: ["text"], context_lines: 1 });
     expect(read(found)).toBe("main~ann~1  version 2\n0- a\n1: B\n2- c");
     expect(read(await call("block_search", { block_id, query: "zz" }))).toBe("Nothing found.");
+    expect(read(await call("kernel_search", { query: "B" }))).toBe(
+      "Nothing found in files; pass kinds (text, thinking, …) to look at other blocks.",
+    );
+    expect(read(await call("kernel_search", { query: "zz", kinds: ["text"] }))).toBe(
+      "Nothing found in blocks of kind text.",
+    );
     expect(read(await call("block_list", {}))).toBe(
       'main~ann~1  user text done  v2  "a\\nB\\nc\\n"',
     );
@@ -184,7 +190,9 @@ describe("answers for models", () => {
     const unknown = await client.call("tools/call", { name: "block_raed", arguments: {} });
     expect(unknown.error).toMatchObject({
       code: -32_602,
-      message: "There is no tool block_raed. Did you mean block_read?",
+      message: expect.stringMatching(
+        /^There is no tool block_raed\. Did you mean block_read\? There are: block_read, (\w+, ){10}\w+\.$/,
+      ),
     });
     const filtered = await client.call("tools/call", { name: "block_blame", arguments: {} });
     expect(filtered.error?.message).toContain("There is no tool block_blame.");
@@ -197,7 +205,9 @@ describe("answers for models", () => {
     expect(read(missing)).toMatch(/^not_found: .*\n(.*\n)*0 const answer = 42;\n/);
     const wrong = await client.call("tools/call", { name: "block_read", arguments: { id: 1 } });
     expect(wrong.result?.["isError"]).toBe(true);
-    expect(read(wrong)).toContain("block_id");
+    expect(read(wrong)).toContain(
+      "block_id is missing; there is no argument id; it takes: block_id, and if wanted ",
+    );
   });
 
   it("tell of a fault of ours only the reference", async () => {

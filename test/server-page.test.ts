@@ -27,6 +27,7 @@ class Element {
 
 interface Visit {
   readonly shown: (id: string) => string;
+  readonly hidden: (id: string) => boolean;
   readonly notice: () => string;
   readonly address: () => string;
   readonly asked: string[];
@@ -85,6 +86,7 @@ async function visit(
   await new AsyncFunction(...Object.keys(surroundings), script)(...Object.values(surroundings));
   return {
     shown: (id) => element(id).shown,
+    hidden: (id) => element(id).hidden,
     notice: () => (element("notice").hidden ? "" : element("notice").textContent),
     address: () => location.pathname + location.hash,
     asked,
@@ -100,6 +102,7 @@ describe("the page", () => {
     const stranger = await visit(server, "", {});
     expect(stranger.notice()).toContain("kumiko status --link");
     expect(stranger.shown("kernels")).toBe("");
+    expect(stranger.hidden("tables")).toBe(true);
 
     const link = new URL(await server.link());
     const jar = {};
@@ -109,10 +112,22 @@ describe("the page", () => {
     expect(first.notice()).toBe("");
     expect(first.shown("kernels")).toBe(`${server.kernel} | ${home.path} | planning | 0`);
     expect(first.shown("connections")).toBe("nobody");
+    expect(first.shown("clients")).toBe("none");
+    expect(first.hidden("tables")).toBe(false);
     expect(first.shown("server")).toContain("ann");
     // The link is used up, but whoever used it goes on with the cookie.
     expect((await visit(server, link.hash, jar)).notice()).toBe("");
-    expect((await visit(server, link.hash, {})).notice()).toContain("kumiko status --link");
+    const late = await visit(server, link.hash, {});
+    expect(late.notice()).toBe(
+      "This link was used already, or has expired: kumiko status --link prints another.",
+    );
+    expect(late.hidden("tables")).toBe(true);
+    const owner = await server.hall.tokens.authenticate(server.ownerToken);
+    using stay = server.hall.clients.begin(owner, "claude", "Claude Code");
+    const seen = await visit(server, "", jar);
+    expect(seen.shown("clients")).toMatch(/^Claude Code \| claude \(person\) \| .* \| none yet$/);
+    stay.called("claude");
+    expect((await visit(server, "", jar)).shown("clients")).not.toContain("none yet");
     expect((await visit(server, "", jar)).shown("kernels")).toContain("planning");
   });
 });

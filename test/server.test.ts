@@ -522,7 +522,20 @@ test("the log is for people in a terminal, and JSON otherwise", async () => {
     log.warn({ door: "/rpc", err: new Error(`kumiko_${"a".repeat(12)}_secret`) }, "it broke");
     expect(text).not.toContain("not this");
     expect(text).not.toContain("_secret");
-    if (readable) expect(text).toMatch(/^\d\d:\d\d:\d\d warn  it broke {2}door=\/rpc\nError: /);
+    if (readable) expect(text).toMatch(/^\d\d:\d\d:\d\d warn  it broke {2}door=\/rpc\n {2}Error: /);
     else expect(JSON.parse(text)).toMatchObject({ level: "warn", msg: "it broke", door: "/rpc" });
   }
+});
+
+test("what others say stays on its line of the log", async () => {
+  let text = "";
+  const log = await openLog({ level: "info", readable: true, write: (line) => (text += line) });
+  const said = "\u001b]0;owned\u0007\r\n12:00:00 info  a lie\u0085\u009b2J\u2028\u202e";
+  const error = Object.assign(new Error(said), { stack: `Error: ${said}\n    at somewhere` });
+  log.warn({ name: said, deep: { [said]: said }, [said]: 1, err: error }, said);
+  expect(text).not.toMatch(/[^\n\x20-\x7e]/);
+  const [first, ...below] = text.trimEnd().split("\n");
+  expect(first).toMatch(/^\d\d:\d\d:\d\d warn  \\u001b]0;owned/);
+  expect(below.length).toBeGreaterThan(1);
+  for (const line of below) expect(line).toMatch(/^ {2}/);
 });

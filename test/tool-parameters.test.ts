@@ -202,7 +202,7 @@ describe("a registry", () => {
     await using shop = await Workshop.open(new MemoryStore());
     await expect(
       registry.execute(shop.kernel, "block_serach", { actor: "ann" }, {}),
-    ).rejects.toThrow("Did you mean block_search?");
+    ).rejects.toThrow(/Did you mean block_search\? There are: block_search, .*kernel_search/);
     expect(() => new ToolRegistry([...blockTools, ...blockTools])).toThrow("two tools");
   });
 });
@@ -219,4 +219,22 @@ test("a base that does not exist, and a parent that does not, are refused", asyn
   expect((await shop.refusal("ann", "block_list", { parent_id: "../x" })).code).toBe(
     "invalid_argument",
   );
+});
+
+test("arguments that are missing or misnamed are said plainly, with those there are", async () => {
+  await using shop = await Workshop.open(new MemoryStore());
+  const said = async (name: string, input: unknown): Promise<string> =>
+    (await shop.refusal("ann", name, input as object)).message;
+  expect(await said("block_read", { block: "main~ann~1" })).toMatch(
+    /^block_read cannot be called like that: block_id is missing; there is no argument block; it takes: block_id, and if wanted [a-z_, ]+\.$/,
+  );
+  // An option that is missing is missing, not of the wrong kind.
+  expect(await said("block_create", { kind: "text" })).toContain(
+    "that: role is missing; it takes:",
+  );
+  const deep = { block_id: "main~ann~1", operations: [{ kind: "insert", at: 1 }] };
+  expect(await said("block_edit", deep)).toContain("operations.0");
+  // Nothing is misnamed: what there is need not be told.
+  expect(await said("block_read", { block_id: 7 })).toMatch(/: block_id: [^;]+\.$/);
+  expect(await said("block_read", null)).toContain("(the whole): ");
 });

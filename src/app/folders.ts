@@ -9,13 +9,16 @@ import type { HomeFolder } from "./home.ts";
 /** The kernel that verbs use when no other is named: it is no folder's. */
 const BY_NAME = "main";
 
+export interface RegisteredFolder {
+  /** Its real path. */
+  readonly folder: string;
+  readonly kernel: string;
+}
+
 type Known = { readonly [folder: string]: string };
 
 /** The kernel of a folder, by its real path: `folders.json`. The same folder has the same kernel under every name. */
-export async function kernelOfFolder(
-  home: HomeFolder,
-  folder: string,
-): Promise<{ kernel: string; folder: string }> {
+export async function kernelOfFolder(home: HomeFolder, folder: string): Promise<RegisteredFolder> {
   const real = await realFolder(folder);
   const file = fileOf(home);
   const name = nameOf(real);
@@ -38,12 +41,32 @@ export async function registeredKernel(
   home: HomeFolder,
   folder: string,
 ): Promise<string | undefined> {
+  return (await registeredFolder(home, folder))?.kernel;
+}
+
+/** The folder itself, or the nearest one above it, if it has a kernel. */
+export async function registeredFolder(
+  home: HomeFolder,
+  folder: string,
+): Promise<RegisteredFolder | undefined> {
   const file = fileOf(home);
   if (!existsSync(file)) return undefined;
   const known = parsed(file, await readSmallFile(file));
   for (let at = await realFolder(folder); ; at = dirname(at)) {
-    if (known[at] !== undefined || dirname(at) === at) return known[at];
+    const kernel = known[at];
+    if (kernel !== undefined) return { folder: at, kernel };
+    if (dirname(at) === at) return undefined;
   }
+}
+
+/** The nearest one above the folder that has a kernel, whatever the folder itself has. */
+export async function folderAbove(
+  home: HomeFolder,
+  folder: string,
+): Promise<RegisteredFolder | undefined> {
+  const real = await realFolder(folder);
+  const above = dirname(real);
+  return above === real ? undefined : registeredFolder(home, above);
 }
 
 /** Which folder each kernel is for; kernels that were made by name are for none. */

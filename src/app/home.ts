@@ -199,13 +199,38 @@ function unreadable(error: unknown, file: string, copy: string): Error {
   );
 }
 
+/** Uses the files of a home: one that cannot be made, read or written is a refusal and no fault of ours. */
+export async function usingHome<Result>(
+  place: string,
+  use: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await use();
+  } catch (error) {
+    if (isSystemError(error)) throw isAbout(error.path, place) ? unusable(error, place) : error;
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    // SQLite's own words for a lock that cannot be made.
+    const lock = code === "SQLITE_CANTOPEN" || code === "SQLITE_READONLY";
+    throw lock ? unusableHome(place, code, error) : error;
+  }
+}
+
+/** Something in the home, or a folder above it that would have to be made. */
+function isAbout(path: string | undefined, place: string): boolean {
+  return path !== undefined && (path.startsWith(place) || place.startsWith(path));
+}
+
 function unusable(error: unknown, path: string): Error {
   if (!isSystemError(error)) return error instanceof Error ? error : new Error(String(error));
+  return unusableHome(path, error.code, error);
+}
+
+function unusableHome(path: string, reason: string, cause: unknown): KumikoError {
   return new KumikoError(
     "file_unwritable",
-    `${path} cannot be used as Kumiko's home (${error.code}). Choose another with --home or $KUMIKO_HOME.`,
-    { path, reason: error.code },
-    { cause: error },
+    `${path} cannot be used as Kumiko's home (${reason}). Choose another with --home or $KUMIKO_HOME.`,
+    { path, reason },
+    { cause },
   );
 }
 

@@ -1,2 +1,2 @@
 export { actorName, fitting } from "./actor.ts";
-export { bytesBelow, HomeFolder, homeFolder } from "./home.ts";
+export { bytesBelow, HomeFolder, homeFolder, usingHome } from "./home.ts";

@@ -25,7 +25,18 @@ export async function openLog({ level, readable, write }: LogOptions): Promise<L
   );
 }
 
-/** `12:03:01 warn  the message  key=value`, with the stack of an error below it. */
+/** What would move the cursor, colour, or turn around what people read, and what would look like another line. */
+const DECEIVING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+/** Much of what is logged was said by others. */
+function plain(text: string): string {
+  return text.replace(
+    DECEIVING,
+    (character) => `\\u${character.codePointAt(0)!.toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** `12:03:01 warn  the message  key=value`, with the stack of an error, a little to the right, below it. */
 function forPeople(line: string): string {
   const {
     time,
@@ -41,8 +52,11 @@ function forPeople(line: string): string {
   };
   const clock = new Date(time).toTimeString().slice(0, 8);
   const facts = Object.entries(rest).map(
-    ([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
+    ([name, value]) =>
+      `${plain(name)}=${plain(typeof value === "string" ? value : JSON.stringify(value))}`,
   );
-  const said = [`${clock} ${level.padEnd(5)} ${msg}`, ...facts].join("  ");
-  return err === undefined ? `${said}\n` : `${said}\n${err.stack ?? err.message ?? ""}\n`;
+  const said = [`${clock} ${level.padEnd(5)} ${plain(msg)}`, ...facts].join("  ");
+  if (err === undefined) return `${said}\n`;
+  const below = (err.stack ?? err.message ?? "").split("\n").map((each) => `  ${plain(each)}`);
+  return `${[said, ...below].join("\n")}\n`;
 }

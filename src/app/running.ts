@@ -12,6 +12,8 @@ export interface ServerNote {
   readonly url: string;
   readonly since: number;
   readonly version: string;
+  /** It is an agent's `kumiko mcp`, and ends with the agent. */
+  readonly in_agent?: boolean;
 }
 
 /** How long a server may take between taking its lock and saying where it is. */
@@ -57,10 +59,11 @@ export async function askServer(
   { url }: ServerNote,
   method: "GET" | "POST",
   path: string,
-  body?: unknown,
+  { body, signal }: { readonly body?: unknown; readonly signal?: AbortSignal } = {},
 ): Promise<unknown> {
   const token = await readOwnerToken(home);
   const request = {
+    ...(signal !== undefined && { signal }),
     method,
     headers: {
       authorization: `Bearer ${token ?? ""}`,

@@ -6,7 +6,7 @@ import type { World } from "../kernel/index.ts";
 import { Deadline } from "./deadline.ts";
 import { doorsOf } from "./doors.ts";
 import { foldersByKernel, kernelOfFolder } from "./folders.ts";
-import { HomeFolder } from "./home.ts";
+import { HomeFolder, usingHome } from "./home.ts";
 import { openLog } from "./log.ts";
 import { makeFolder } from "./make-folder.ts";
 import { ownerOf } from "./owner-token.ts";
@@ -29,6 +29,8 @@ export interface ServerOptions {
   readonly allowHosts?: readonly string[] | undefined;
   readonly limits?: FrontOptions["limits"];
   readonly callsPerSecond?: number | undefined;
+  /** It is an agent's `kumiko mcp`, and ends with the agent. */
+  readonly inAgent?: boolean | undefined;
   /** Milliseconds that a server which stops waits for others. */
   readonly draining?: number | undefined;
   /** Silent when there is none. */
@@ -48,11 +50,18 @@ export interface RunningServer extends AsyncDisposable {
   close(): Promise<readonly string[]>;
 }
 
+/** "kumi" on a telephone; what is near 4317 is often taken by collectors of traces. */
+export const USUAL_PORT = 5864;
+
 const DRAINING = 10_000;
 
 /** Starts the one server of a home; `in_use` when it has one. The caller disposes of it. */
-export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { home: place, version = "0.0.0", host = "127.0.0.1" } = options;
+export function startServer(options: ServerOptions): Promise<RunningServer> {
+  return usingHome(options.home, () => start(options));
+}
+
+async function start(options: ServerOptions): Promise<RunningServer> {
+  const { home: place, version = "0.0.0", host = "127.0.0.1", inAgent = false } = options;
   const log = options.log ?? (await openLog({ level: "silent", readable: false, write() {} }));
   const clock = { now: () => Date.now() };
   const since = clock.now();
@@ -84,13 +93,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   });
   const front = starting.use(await listen(hall, { ...options, host }));
   const { connections, port } = front;
-  const surroundings = { connections, since, folders: () => foldersByKernel(home) };
+  const folders = (): ReturnType<typeof foldersByKernel> => foldersByKernel(home);
+  const surroundings = { connections, since, inAgent, folders };
   front.add(...doorsOf(hall, home, surroundings));
   const { folder } = options;
   const kernel = folder === undefined ? undefined : (await kernelOfFolder(home, folder)).kernel;
   if (kernel !== undefined) await openNow(world, kernel, log);
   const url = `http://${urlHost(host)}:${port}`;
-  await writeNote(place, { pid: process.pid, url, since, version });
+  await writeNote(place, { pid: process.pid, url, since, version, in_agent: inAgent });
   starting.defer(() => removeNote(place));
   log.info({ url, home: place }, "listening");
 
@@ -139,7 +149,7 @@ async function listen(
   } catch (error) {
     const taken = error instanceof KumikoError && error.facts["reason"] === "EADDRINUSE";
     if (!taken || options.anyPort !== true) throw error;
-    hall.log.warn({ port }, "the port is taken; using another");
+    hall.log.info({ port }, "the port is taken; using another");
     return HttpFront.listen(hall, { host, port: 0, allowHosts, limits });
   }
 }
@@ -170,6 +180,7 @@ async function drain({ hall, front, owned, log, ...rest }: Draining): Promise<re
   await kernels.wait(owned.disposeAsync(), () => "closing the kernels");
   const gaveUp = [...visitors.gaveUp, ...kernels.gaveUp];
   if (gaveUp.length > 0) log.warn({ gave_up: gaveUp }, "stopped without waiting");
+  else log.info("stopped");
   return gaveUp;
 }
 

@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import { type Clock, KumikoError, monotonicClock } from "../base/index.ts";
 import type { Kernel, KernelInfo, World } from "../kernel/index.ts";
 import type { ToolFilter, ToolRegistry } from "../tools/index.ts";
+import { Clients } from "./clients.ts";
 import type { Metrics } from "./metrics.ts";
 import { checkScope, type Given, invocationOf, type Principal } from "./principal.ts";
 import { RateLimits } from "./rate-limits.ts";
@@ -29,6 +30,8 @@ interface Call {
   readonly input: unknown;
   readonly given?: Given | undefined;
   readonly filter?: ToolFilter | undefined;
+  /** What the door counts itself, because it counts more than tools. */
+  readonly counted?: boolean | undefined;
 }
 
 /** A call of a tool that begins. */
@@ -50,6 +53,7 @@ export class Hall {
   readonly version: string;
   readonly closing: AbortSignal;
   readonly rates: RateLimits;
+  readonly clients: Clients;
   /** Told of every call that begins; what they do must not fail. */
   readonly watchers = new Set<(call: BegunCall) => void>();
   readonly #tokens: TokenStore | undefined;
@@ -65,6 +69,7 @@ export class Hall {
     this.clock = parts.clock;
     this.version = parts.version;
     this.closing = parts.closing;
+    this.clients = new Clients(parts.clock);
     this.rates = new RateLimits(monotonicClock, parts.callsPerSecond);
   }
 
@@ -94,12 +99,12 @@ export class Hall {
   async callTool(
     principal: Principal,
     kernel: Kernel,
-    { name, input, given = {}, filter }: Call,
+    { name, input, given = {}, filter, counted = false }: Call,
   ): Promise<unknown> {
     const tool = this.registry.list(filter).find((each) => each.name === name.replace(".", "_"));
     const began = monotonicClock.now();
     let outcome = "ok";
-    this.#calls += 1;
+    using _ = counted ? undefined : this.count();
     try {
       this.checkOpen();
       principal.signal.throwIfAborted();
@@ -122,14 +127,23 @@ export class Hall {
       outcome = error instanceof KumikoError ? error.code : "internal";
       throw error;
     } finally {
-      this.#calls -= 1;
-      if (this.#calls === 0) for (const tell of this.#idle.splice(0)) tell();
       // A name that a caller made up is not to become a label.
       const labels = { tool: tool?.name ?? "unknown" };
       this.metrics.counter("kumiko_calls_total", { ...labels, outcome }).add();
       const seconds = (monotonicClock.now() - began) / 1000;
       this.metrics.histogram("kumiko_call_seconds", labels).observe(seconds);
     }
+  }
+
+  /** Counts a call, of a tool or not, until it is disposed of. */
+  count(): Disposable {
+    this.#calls += 1;
+    return {
+      [Symbol.dispose]: () => {
+        this.#calls -= 1;
+        if (this.#calls === 0) for (const tell of this.#idle.splice(0)) tell();
+      },
+    };
   }
 
   get callsUnderWay(): number {

@@ -101,7 +101,7 @@ function toCall<Input extends z.ZodType>(
   input: unknown,
 ): ToolCall<z.output<Input>> {
   const parsed = schema.safeParse(input);
-  if (!parsed.success) throw invalidInput(name, parsed.error);
+  if (!parsed.success) throw invalidInput(name, schema, input, parsed.error);
   const own = parsed.data as { reader?: string; call_id?: string; message?: string };
   const call = own.call_id ?? invocation.call;
   return {
@@ -126,16 +126,55 @@ function asMeant(schema: z.ZodType, { context }: Invocation, input: unknown): un
   return takesContext ? { context, ...(input as object) } : input;
 }
 
-function invalidInput(tool: string, error: z.ZodError): KumikoError {
-  const problems = error.issues.map(({ path, message }) => ({
-    at: path.join(".") || "(the whole)",
-    message,
+function invalidInput(
+  tool: string,
+  schema: z.ZodType,
+  input: unknown,
+  { issues }: z.ZodError,
+): KumikoError {
+  const problems = issues.map((issue) => ({
+    at: issue.path.join(".") || "(the whole)",
+    message: problemOf(issue, input),
   }));
-  const first = problems.map(({ at, message }) => `${at}: ${message}`).join("; ");
-  return new KumikoError("invalid_argument", `${tool} cannot be called like that: ${first}.`, {
-    tool,
-    problems,
-  });
+  const misnamed = issues.some(
+    (issue) => issue.code === "unrecognized_keys" || isMissing(issue, input),
+  );
+  const told = [...problems.map(({ message }) => message), ...(misnamed ? taken(schema) : [])];
+  return new KumikoError(
+    "invalid_argument",
+    `${tool} cannot be called like that: ${told.join("; ")}.`,
+    { tool, problems },
+  );
+}
+
+function problemOf(issue: z.core.$ZodIssue, input: unknown): string {
+  const { path, message } = issue;
+  const at = path.join(".");
+  if (issue.code === "unrecognized_keys") {
+    const keys = issue.keys.map((key) => [...path, key].join(".")).join(", ");
+    return `there is no argument ${keys}`;
+  }
+  if (isMissing(issue, input)) return `${at} is missing`;
+  return `${at || "(the whole)"}: ${message}`;
+}
+
+function isMissing({ path }: z.core.$ZodIssue, input: unknown): boolean {
+  const given = path.reduce<unknown>(
+    (value, key) => (value as { readonly [key: PropertyKey]: unknown } | undefined)?.[key],
+    input,
+  );
+  return path.length > 0 && given === undefined;
+}
+
+/** What can be given at all, those first that must be. */
+function taken(schema: z.ZodType): string[] {
+  if (!(schema instanceof z.ZodObject)) return [];
+  const names = Object.entries(schema.shape);
+  const needed = names.filter(([, each]) => !each.safeParse(undefined).success);
+  const others = names.filter((each) => !needed.includes(each)).map(([name]) => name);
+  const all = needed.map(([name]) => name);
+  if (others.length > 0) all.push(`${all.length > 0 ? "and if wanted " : ""}${others.join(", ")}`);
+  return [`it takes: ${all.join(", ")}`];
 }
 
 /** JSON with sorted keys: the same arguments in another order are the same call. */

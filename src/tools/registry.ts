@@ -79,12 +79,15 @@ function unknownTool(
   why: string | undefined,
 ): KumikoError {
   const names = tools.map((tool) => tool.name);
-  const nearest = names
+  const byDistance = names
     .map((known) => ({ known, distance: distance(name, known) }))
-    .toSorted((a, b) => a.distance - b.distance)[0];
+    .toSorted((a, b) => a.distance - b.distance);
+  const [nearest] = byDistance;
   const near =
     nearest !== undefined && nearest.distance <= 4 ? ` Did you mean ${nearest.known}?` : "";
-  return new KumikoError("unknown_tool", why ?? `There is no tool ${name}.${near}`, {
+  const all = byDistance.map(({ known }) => known).join(", ");
+  const there = all === "" ? " There are none here." : ` There are: ${all}.`;
+  return new KumikoError("unknown_tool", `${why ?? `There is no tool ${name}.${near}`}${there}`, {
     tool: name,
     tools: names,
   });

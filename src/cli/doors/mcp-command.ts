@@ -1,14 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as later } from "node:timers/promises";
 import type { Readable, Writable } from "node:stream";
-import { actorName, fitting, homeFolder } from "../../app/index.ts";
+import { actorName, fitting, HomeFolder, homeFolder } from "../../app/index.ts";
+import { registeredFolder } from "../../app/folders.ts";
 import { readOwnerToken } from "../../app/owner-token.ts";
-import { askServer, findServer } from "../../app/running.ts";
+import { findServer, type ServerNote } from "../../app/running.ts";
 import type { RunningServer } from "../../app/server.ts";
 import { KumikoError } from "../../base/index.ts";
 import { exitCode } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
 import { readVersion } from "../version.ts";
+import { askAsOwner } from "./ask.ts";
 import { McpRelay, type RelayTarget } from "./mcp-relay.ts";
 
 export interface McpFlags {
@@ -108,11 +110,10 @@ class Settling {
   async target(): Promise<RelayTarget> {
     await this.hostUnlessFound();
     const note = await findServer(this.#place);
-    const token = await readOwnerToken(this.#place);
-    if (note === undefined || token === undefined) {
-      throw new KumikoError("unreachable", "The server that was just there is gone.", {});
-    }
+    if (note === undefined) throw gone();
     const kernel = this.#flags.kernel ?? (await this.#registered(note));
+    const token = await readOwnerToken(this.#place);
+    if (token === undefined) throw gone();
     return {
       url: new URL("/mcp", note.url),
       headers: { authorization: `Bearer ${token}`, "kumiko-kernel": kernel },
@@ -135,7 +136,7 @@ class Settling {
 
   async #host(): Promise<{ server: RunningServer; kernel: string }> {
     const { kernel } = this.#flags;
-    const { startServer } = await import("../../app/server.ts");
+    const { startServer, USUAL_PORT } = await import("../../app/server.ts");
     const { openLog } = await import("../../app/log.ts");
     const log = await openLog({
       level: "warn",
@@ -144,7 +145,11 @@ class Settling {
     });
     const server = await startServer({
       home: this.#place,
-      folder: kernel === undefined ? this.#terminal.folder : undefined,
+      folder: kernel === undefined ? await this.#folder() : undefined,
+      // Where people look for it; others may have it.
+      port: USUAL_PORT,
+      anyPort: true,
+      inAgent: true,
       actor: this.#owner(),
       version: readVersion(),
       log,
@@ -154,11 +159,19 @@ class Settling {
     return { server, kernel: kernel ?? server.kernel! };
   }
 
-  async #registered(note: Parameters<typeof askServer>[1]): Promise<string> {
-    const answer = await askServer(this.#place, note, "POST", "/kernels", {
-      folder: this.#terminal.folder,
+  async #registered(note: ServerNote): Promise<string> {
+    const flags = { home: this.#place, json: false };
+    const answer = await askAsOwner(this.#terminal, flags, note, "POST", "/kernels", {
+      body: { folder: await this.#folder() },
     });
     return (answer as { kernel: string }).kernel;
+  }
+
+  /** The nearest one that has a kernel, as for other verbs; else the folder itself gets one. */
+  async #folder(): Promise<string> {
+    const { folder } = this.#terminal;
+    const home = new HomeFolder(this.#place, "kumiko mcp");
+    return (await registeredFolder(home, folder))?.folder ?? folder;
   }
 
   #owner(): string {
@@ -171,6 +184,10 @@ function given(named: { readonly [name: string]: string | undefined }): { [name:
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
   return Object.fromEntries(all.map(([name, value]) => [`kumiko-${name}`, value]));
+}
+
+function gone(): KumikoError {
+  return new KumikoError("unreachable", "The server that was just there is gone.", {});
 }
 
 function said(error: unknown): string {

@@ -20,12 +20,14 @@ interface RelayPorts {
   /** Finds the server, again when it is gone. */
   target(): Promise<RelayTarget>;
   failed(error: unknown): void;
+  /** Milliseconds before whoever broke off, or is stopping, is asked again. */
+  readonly retry?: number | undefined;
 }
 
 interface Message {
   readonly id?: string | number;
   readonly method?: string;
-  readonly params?: { readonly [name: string]: unknown };
+  readonly params?: { readonly [name: string]: unknown } | null;
 }
 
 const META = "io.modelcontextprotocol/";
@@ -51,6 +53,8 @@ export class McpRelay {
   readonly #stopping = new AbortController();
   /** Requests under way, by their id: what 2026-07-28 cancels by hanging up. */
   readonly #open = new Map<string | number, AbortController>();
+  /** Those of them that the client has given up: they need no answer. */
+  readonly #givenUp = new Set<string | number>();
   readonly #subscribed = new Set<string>();
   readonly #calls = randomUUID();
   #called = 0;
@@ -106,6 +110,11 @@ export class McpRelay {
       });
       return;
     }
+    if (typeof message !== "object" || message === null || Array.isArray(message)) {
+      const error = { code: -32_600, message: "This line is not one message." };
+      await this.#write({ jsonrpc: "2.0", id: null, error });
+      return;
+    }
     const before = this.#opening;
     if (message.method === "initialize") {
       const opened = Promise.withResolvers<void>();
@@ -116,9 +125,11 @@ export class McpRelay {
       return;
     }
     await before;
-    if (message.method === "notifications/cancelled" && this.#session === undefined) {
-      this.#open.get(message.params?.["requestId"] as string | number)?.abort();
-      return;
+    if (message.method === "notifications/cancelled") {
+      const id = message.params?.["requestId"] as string | number;
+      const open = this.#open.get(id);
+      if (open !== undefined) this.#givenUp.add(id);
+      if (this.#session === undefined) return open?.abort();
     }
     this.#remember(message);
     const delivered = this.#deliver(this.#withCall(message));
@@ -134,10 +145,11 @@ export class McpRelay {
       await this.#reopening?.catch(() => undefined);
       const session = this.#session;
       try {
-        if (await this.#post(message)) return;
+        if (await this.#post(message, tries)) return;
       } catch (error) {
         if (this.#stopping.signal.aborted || isGivenUp(error)) return;
         this.#target = undefined;
+        if (isStopping(error) && tries < TRIES) await this.#later();
         if (!isLost(error) || tries >= TRIES) {
           await this.#refuse(message, error);
           return;
@@ -148,8 +160,8 @@ export class McpRelay {
     }
   }
 
-  /** False when the server does not know the session any more. */
-  async #post(message: Message): Promise<boolean> {
+  /** False when the server does not know the session or the token any more. */
+  async #post(message: Message, tries: number): Promise<boolean> {
     const { id, method } = message;
     const stopping = new AbortController();
     const waits = id !== undefined && method !== undefined;
@@ -165,11 +177,20 @@ export class McpRelay {
         response.resume();
         return false;
       }
+      // The owner's token was revoked: there may be a new one.
+      if (response.statusCode === 401 && tries === 1) {
+        response.resume();
+        this.#target = undefined;
+        return false;
+      }
       if (method === "initialize") await this.#begun(message, response);
       else await this.#relay(response, message);
       return true;
     } finally {
-      if (waits) this.#open.delete(id);
+      if (waits) {
+        this.#open.delete(id);
+        this.#givenUp.delete(id);
+      }
     }
   }
 
@@ -240,11 +261,17 @@ export class McpRelay {
       } catch (error) {
         if (this.#stopping.signal.aborted || !isLost(error)) return;
       }
-      await later(RETRY, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+      await this.#later();
     }
   }
 
-  /** Writes everything that a response holds; gives the last of it. */
+  /** Or as soon as this stops. */
+  async #later(): Promise<void> {
+    const { signal } = this.#stopping;
+    await later(this.#ports.retry ?? RETRY, undefined, { signal }).catch(() => undefined);
+  }
+
+  /** Writes everything that a response holds; gives the last of it. A question that it leaves open is lost. */
   async #relay(
     response: IncomingMessage,
     message: Message,
@@ -252,21 +279,26 @@ export class McpRelay {
     const type = response.headers["content-type"] ?? "";
     let last: { readonly [name: string]: unknown } | undefined;
     if (type.startsWith("text/event-stream")) {
+      let answered = false;
       for await (const { data } of eventsOf(response)) {
         if (data === "") continue;
-        if (message.method === "initialize") last = JSON.parse(data);
+        last = JSON.parse(data) as { readonly [name: string]: unknown };
+        answered ||= last["id"] === message.id && last["method"] === undefined;
         await this.#writeLine(data);
       }
+      if (!answered) this.#unanswered(message, response);
       return last;
     }
     const body = await textOf(response);
-    if (body === "") return undefined;
+    if (body === "") return this.#unanswered(message, response);
     // Plain answers pass as they are: nothing of them has to be read.
     if (response.statusCode === 200 && message.method !== "initialize") {
       await this.#writeLine(body);
       return undefined;
     }
-    const answer = JSON.parse(body) as { readonly [name: string]: unknown };
+    const answer = parsed(body);
+    if (answer === undefined || response.statusCode === 503)
+      return this.#unanswered(message, response);
     if (message.id === undefined) return undefined;
     await this.#write(
       "jsonrpc" in answer
@@ -274,6 +306,17 @@ export class McpRelay {
         : asAnswer(message.id, answer),
     );
     return answer;
+  }
+
+  #unanswered({ id, method }: Message, { statusCode = 0 }: IncomingMessage): undefined {
+    if (id === undefined || method === undefined || this.#givenUp.has(id)) return undefined;
+    throw statusCode === 503
+      ? new KumikoError("closing", "The server is stopping. Try again in a moment.", {})
+      : new KumikoError(
+          "unreachable",
+          `The server did not answer this ${method} (its status was ${statusCode}). Try again.`,
+          { method, status: statusCode },
+        );
   }
 
   #headersFor(message: Message): { [name: string]: string } {
@@ -341,7 +384,7 @@ export class McpRelay {
   /** Makes it safe to send twice. */
   #withCall(message: Message): Message {
     if (message.method !== "tools/call") return message;
-    const { params = {} } = message;
+    const params = message.params ?? {};
     const meta = (params["_meta"] ?? {}) as { readonly [key: string]: unknown };
     if (meta["kumiko/call"] !== undefined) return message;
     this.#called += 1;
@@ -390,6 +433,15 @@ function asAnswer(id: string | number, { error }: { readonly error?: unknown }):
   return { jsonrpc: "2.0", id, error: { code: REFUSED, message, data: { kumiko: error } } };
 }
 
+function parsed(body: string): { readonly [name: string]: unknown } | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === "object" && value !== null ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 async function textOf(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
@@ -406,7 +458,11 @@ function headerValue(text: string): string {
 /** The way to the server broke off, or there was none. */
 function isLost(error: unknown): boolean {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  return ["ECONNREFUSED", "ECONNRESET", "EPIPE", "unreachable"].includes(code);
+  return ["ECONNREFUSED", "ECONNRESET", "EPIPE", "unreachable", "closing"].includes(code);
+}
+
+function isStopping(error: unknown): boolean {
+  return error instanceof KumikoError && error.code === "closing";
 }
 
 function isGivenUp(error: unknown): boolean {

@@ -1,4 +1,4 @@
-import { actorName } from "../../app/index.ts";
+import { actorName, usingHome } from "../../app/index.ts";
 import { makeFolder } from "../../app/make-folder.ts";
 import { ownerOf } from "../../app/owner-token.ts";
 import { realTimers } from "../../base/index.ts";
@@ -13,11 +13,18 @@ export async function withTokens<Result>(
   run: (tokens: TokenStore, owner: Principal) => Promise<Result>,
 ): Promise<Result> {
   const place = placeOf(terminal, flags);
-  await makeFolder(place, 0o700);
-  const clock = { now: () => Date.now() };
-  using tokens = await TokenStore.open(place, { clock, timers: realTimers });
-  const actor = actorName(undefined, terminal.environment);
-  return run(tokens, (await ownerOf(place, tokens, actor)).principal);
+  return usingHome(place, async () => {
+    await makeFolder(place, 0o700);
+    const clock = { now: () => Date.now() };
+    using tokens = await TokenStore.open(place, { clock, timers: realTimers });
+    const actor = actorName(undefined, terminal.environment);
+    return run(tokens, (await ownerOf(place, tokens, actor)).principal);
+  });
+}
+
+/** Whoever can write the home's files is its owner, also after the owner's token was revoked: there is a new one then. */
+export async function renewOwner(terminal: Terminal, flags: OwnFlags): Promise<void> {
+  await withTokens(terminal, flags, () => Promise.resolve());
 }
 
 /** The page's address with a token in its fragment: it never leaves the browser but for one exchange. */

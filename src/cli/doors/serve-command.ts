@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { basename } from "node:path";
-import { actorName } from "../../app/index.ts";
+import { actorName, HomeFolder } from "../../app/index.ts";
+import { folderAbove } from "../../app/folders.ts";
 import { type LogLevel, logLevels, openLog } from "../../app/log.ts";
-import { askServer, findServer } from "../../app/running.ts";
-import { type RunningServer, startServer } from "../../app/server.ts";
+import { findServer } from "../../app/running.ts";
+import { type RunningServer, startServer, USUAL_PORT } from "../../app/server.ts";
 import { KumikoError } from "../../base/index.ts";
 import { printJson } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
@@ -11,7 +12,9 @@ import { bold, dim } from "../home/paint.ts";
 import type { Terminal } from "../terminal.ts";
 import { readVersion } from "../version.ts";
 import { agentConfigurations } from "./agents.ts";
+import { askAsOwner } from "./ask.ts";
 import { forgetOpened, openInBrowser } from "./browser.ts";
+import { endsWithAgent } from "./in-agent.ts";
 import { mcpCommand } from "./mcp-start.ts";
 import { linkTo } from "./owner.ts";
 import { type OwnFlags, placeOf } from "./place.ts";
@@ -24,9 +27,6 @@ export interface ServeFlags extends OwnFlags {
   readonly log: string;
 }
 
-/** "kumi" on a telephone; what is near 4317 is often taken by collectors of traces. */
-const PORT = 5864;
-
 /** What is told of a server, whoever started it. */
 interface Place {
   readonly url: string;
@@ -34,6 +34,8 @@ interface Place {
   readonly folder: string;
   readonly link: string;
   readonly joined: boolean;
+  readonly pid: number;
+  readonly in_agent: boolean;
 }
 
 /** Runs the server of the home until it is interrupted; when one runs already, it takes this folder in. */
@@ -44,7 +46,8 @@ export async function serve(terminal: Terminal, flags: ServeFlags): Promise<numb
   await using running = server;
   const { url, kernel = "" } = running;
   const { folder } = terminal;
-  await tell(terminal, flags, { url, kernel, folder, link: await running.link(), joined: false });
+  const own = { pid: process.pid, joined: false, in_agent: false };
+  await tell(terminal, flags, { url, kernel, folder, link: await running.link(), ...own });
   if (!interruption.signal.aborted) await once(interruption.signal, "abort");
   // Whoever interrupts again does not want to wait: the system then ends the process at once.
   interruption[Symbol.dispose]();
@@ -71,15 +74,30 @@ async function started(terminal: Terminal, flags: ServeFlags): Promise<RunningSe
       actor: actorName(undefined, terminal.environment),
       version: readVersion(),
       host,
-      port: port ?? PORT,
+      port: port ?? USUAL_PORT,
       anyPort: port === undefined,
       allowHosts: allowHost,
       log,
     });
   } catch (error) {
-    if (!(error instanceof KumikoError) || !isAnotherServer(error)) throw error;
+    if (!(error instanceof KumikoError)) {
+      log.debug({ err: error }, "the server does not start");
+      throw notStarted(error);
+    }
+    if (!isAnotherServer(error)) throw error;
     return undefined;
   }
+}
+
+/** A person is told what went wrong; where in our program, the log says to who asks for it. */
+function notStarted(error: unknown): KumikoError {
+  const why = error instanceof Error ? error.message : String(error);
+  return new KumikoError(
+    "internal",
+    `The server could not start: ${why}. With --log debug it says more.`,
+    {},
+    { cause: error },
+  );
 }
 
 /** Ports and kernels may be in use as well. */
@@ -98,7 +116,7 @@ async function join(terminal: Terminal, flags: ServeFlags): Promise<number> {
       { home },
     );
   }
-  const { url } = found;
+  const { url, pid, in_agent = false } = found;
   if (flags.port !== undefined || flags.host !== undefined || flags.allowHost.length > 0) {
     throw new KumikoError(
       "in_use",
@@ -106,26 +124,35 @@ async function join(terminal: Terminal, flags: ServeFlags): Promise<number> {
       { home, url },
     );
   }
-  const known = await askServer(home, found, "POST", "/kernels", { folder: terminal.folder });
+  const known = await askAsOwner(terminal, flags, found, "POST", "/kernels", {
+    body: { folder: terminal.folder },
+  });
   const { kernel, folder } = known as { kernel: string; folder: string };
   const link = await linkTo(terminal, flags, url);
-  await tell(terminal, flags, { url, kernel, folder, link, joined: true });
+  await tell(terminal, flags, { url, kernel, folder, link, joined: true, pid, in_agent });
   return exitCode.fine;
 }
 
 async function tell(terminal: Terminal, flags: ServeFlags, place: Place): Promise<void> {
   const home = placeOf(terminal, flags);
   const mcp = mcpCommand(terminal, flags);
+  const above = (await folderAbove(new HomeFolder(home, "kumiko serve"), place.folder)) ?? null;
   if (flags.open === true) await openInBrowser(terminal, home, place.link);
   if (flags.json) {
-    await printJson(terminal, { ok: true, ...place, home, pid: process.pid, mcp });
+    await printJson(terminal, { ok: true, ...place, above, home, mcp });
     return;
   }
   const strong = (text: string): string => bold(terminal, text);
   const lines = [
     `${strong("Kumiko")} ${readVersion()} ${place.joined ? "already runs" : "runs"} at ${strong(place.url)}`,
+    ...(place.in_agent ? [endsWithAgent(place.pid)] : []),
     "",
     `  folder  ${place.folder}  ${dim(terminal, `kernel ${place.kernel}`)}`,
+    ...(above === null
+      ? []
+      : [
+          `          ${dim(terminal, `the folder above, ${above.folder}, has kernel ${above.kernel}`)}`,
+        ]),
     `  home    ${home}`,
     `  page    ${place.link}`,
     `          ${dim(terminal, "good once and for an hour; kumiko status --link prints another")}`,
@@ -153,8 +180,9 @@ function isLoopback(host: string | undefined): boolean {
 function levelOf(text: string): LogLevel {
   const level = logLevels.find((each) => each === text);
   if (level !== undefined) return level;
-  throw new KumikoError("invalid_argument", `--log takes one of ${logLevels.join(", ")}.`, {
-    argument: "log",
-    value: text,
-  });
+  throw new KumikoError(
+    "invalid_argument",
+    `--log takes one of ${logLevels.join(", ")}, not "${text}".`,
+    { argument: "log", value: text },
+  );
 }

@@ -1,11 +1,14 @@
-import { askServer, findServer } from "../../app/running.ts";
+import { findServer } from "../../app/running.ts";
 import type { Status } from "../../doors/http/index.ts";
 import { printJson } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import { printedBytes } from "../home/bytes.ts";
+import { counted } from "../home/counted.ts";
 import { moment } from "../home/moment.ts";
 import { bold, dim } from "../home/paint.ts";
 import type { Terminal } from "../terminal.ts";
+import { askAsOwner } from "./ask.ts";
+import { endsWithAgent } from "./in-agent.ts";
 import { type OwnFlags, placeOf } from "./place.ts";
 
 export interface StatusFlags extends OwnFlags {
@@ -21,7 +24,7 @@ export async function showStatus(terminal: Terminal, flags: StatusFlags): Promis
     else await terminal.print(`No server runs for ${home}. Start one with kumiko serve.\n`);
     return exitCode.different;
   }
-  const status = (await askServer(home, found, "GET", "/status.json")) as Status;
+  const status = (await askAsOwner(terminal, flags, found, "GET", "/status.json")) as Status;
   const link = flags.link === true ? await newLink(terminal, flags, found.url) : undefined;
   if (flags.json) {
     const { url } = found;
@@ -35,31 +38,74 @@ export async function showStatus(terminal: Terminal, flags: StatusFlags): Promis
     });
     return exitCode.fine;
   }
-  const { server, kernels, connections } = status;
+  const { server } = status;
   const lines = [
     `${bold(terminal, found.url)}  ` +
       dim(
         terminal,
         `kumiko ${server.version}, process ${server.pid}, since ${moment(server.since)}`,
       ),
+    ...(server.in_agent ? [endsWithAgent(server.pid)] : []),
     ...(link === undefined ? [] : [`page  ${link}`]),
     "",
-    ...kernels.map(({ kernel, folder, bytes, contexts, position }) => {
-      const open =
-        contexts === null ? "not open" : `${contexts.length} contexts, position ${position}`;
-      return `${bold(terminal, kernel)}  ${folder ?? ""}  ${dim(terminal, `${printedBytes(bytes)}, ${open}`)}`;
-    }),
+    ...kernelLines(terminal, status),
     "",
-    ...connections.map(
-      ({ actor, kind, door, since, address }) =>
-        `${actor} (${kind})  ${door}  ${dim(terminal, `since ${moment(since)}, from ${address}`)}`,
-    ),
-    ...(connections.length === 0 ? [dim(terminal, "nobody is connected")] : []),
+    ...visitorLines(terminal, status, Date.now()),
   ];
   await terminal.print(`${lines.join("\n")}\n`);
   return exitCode.fine;
 }
 
+function kernelLines(terminal: Terminal, { kernels }: Status): string[] {
+  const names = widest(kernels.map(({ kernel }) => kernel));
+  const folders = widest(kernels.map(({ folder }) => folder ?? ""));
+  return kernels.map(({ kernel, folder, bytes, contexts, position }) => {
+    const open =
+      contexts === null
+        ? "not open"
+        : `${counted(contexts.length, "context")}, position ${position}`;
+    return `${bold(terminal, kernel.padEnd(names))}  ${(folder ?? "").padEnd(folders)}  ${dim(terminal, `${printedBytes(bytes)}, ${open}`)}`;
+  });
+}
+
+function visitorLines(terminal: Terminal, { connections, clients }: Status, now: number): string[] {
+  const rows = [
+    ...connections.map(({ actor, kind, door, since, address }) => ({
+      who: `${actor} (${kind})`,
+      door: door.slice(1),
+      what: `since ${moment(since)}, from ${address}`,
+    })),
+    ...clients.map(({ name, actor, kind, door, since, last_call: last, session }) => {
+      const called = last === null ? "no call yet" : `last call ${ago(now - last)}`;
+      const own = name === null ? [] : [name];
+      return {
+        who: `${actor} (${kind})`,
+        door: door.slice(1),
+        what: (session ? [...own, `since ${moment(since)}`, called] : [called]).join(", "),
+      };
+    }),
+  ];
+  if (rows.length === 0) return [dim(terminal, "nobody is connected")];
+  const actors = widest(rows.map(({ who }) => who));
+  const doors = widest(rows.map(({ door }) => door));
+  return rows.map(
+    ({ who, door, what }) => `${who.padEnd(actors)}  ${door.padEnd(doors)}  ${dim(terminal, what)}`,
+  );
+}
+
+function widest(texts: readonly string[]): number {
+  return Math.max(0, ...texts.map((text) => text.length));
+}
+
+function ago(milliseconds: number): string {
+  const seconds = Math.max(0, Math.round(milliseconds / 1000));
+  if (seconds < 60) return `${seconds} s ago`;
+  return seconds < 3600
+    ? `${Math.floor(seconds / 60)} min ago`
+    : `${Math.floor(seconds / 3600)} h ago`;
+}
+
+/** What makes links is loaded only for one. */
 async function newLink(terminal: Terminal, flags: StatusFlags, url: string): Promise<string> {
   const { linkTo } = await import("./owner.ts");
   return linkTo(terminal, flags, url);

@@ -1,12 +1,17 @@
+import { HomeFolder } from "../../app/index.ts";
+import { findServer } from "../../app/running.ts";
 import { KumikoError } from "../../base/index.ts";
-import { type TokenInfo, tokenRequest } from "../../protocol/index.ts";
+import { familyOf } from "../../doors/index.ts";
+import { scope, type TokenInfo, tokenKind, tokenRequest } from "../../protocol/index.ts";
 import { printJson } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
+import { counted } from "../home/counted.ts";
 import { moment } from "../home/moment.ts";
 import { bold, dim } from "../home/paint.ts";
 import type { Terminal } from "../terminal.ts";
-import { withTokens } from "./owner.ts";
-import type { OwnFlags } from "./place.ts";
+import { askAsOwner } from "./ask.ts";
+import { renewOwner, withTokens } from "./owner.ts";
+import { type OwnFlags, placeOf } from "./place.ts";
 
 export interface NewTokenFlags extends OwnFlags {
   readonly for?: string;
@@ -17,12 +22,26 @@ export interface NewTokenFlags extends OwnFlags {
   readonly label?: string;
 }
 
+export interface RevokeFlags extends OwnFlags {
+  readonly yes?: boolean;
+}
+
+/** Milliseconds. */
+const PATIENCE = 2_000;
+
 export function newToken(terminal: Terminal, flags: NewTokenFlags): Promise<number> {
   const request = requestOf(flags);
   return withTokens(terminal, flags, async (tokens, owner) => {
     const { token, info } = await tokens.mint(owner, request);
+    const place = placeOf(terminal, flags);
+    const missing = await missingKernels(place, flags.kernels ?? []);
     if (flags.json) {
-      await printJson(terminal, { ok: true, token, ...info });
+      await printJson(terminal, {
+        ok: true,
+        token,
+        ...info,
+        ...(missing.length > 0 && { missing_kernels: missing }),
+      });
       return exitCode.fine;
     }
     // The token alone goes to standard output, so that a script can take it.
@@ -30,6 +49,17 @@ export function newToken(terminal: Terminal, flags: NewTokenFlags): Promise<numb
     await terminal.complain(
       `${described(info)}. This is the only time it is shown; it goes into a header: Authorization: Bearer <token>\n`,
     );
+    if (missing.length > 0)
+      await terminal.complain(
+        `kumiko: there is no kernel ${missing.join(", ")} yet; the token is for it when there is one.\n`,
+      );
+    const server = await findServer(place);
+    if (server !== undefined)
+      await terminal.complain(`MCP over HTTP: ${new URL("/mcp", server.url).href}\n`);
+    if (flags.kernels === undefined)
+      await terminal.complain(
+        "Where there are several kernels, MCP clients over HTTP must send the header kumiko-kernel: <id>.\n",
+      );
     return exitCode.fine;
   });
 }
@@ -41,23 +71,88 @@ export function listTokens(terminal: Terminal, flags: OwnFlags): Promise<number>
       await printJson(terminal, { ok: true, tokens: all });
       return exitCode.fine;
     }
-    const lines = all.map(
+    const now = Date.now();
+    const links = all.filter(({ once }) => once);
+    const good = links.filter(({ expires }) => expires === null || expires > now);
+    const others = all.filter(({ once }) => !once);
+    const lines = others.map(
       (info) =>
         `${bold(terminal, info.id)}  ${described(info)}  ` +
         dim(terminal, [`since ${moment(info.created)}`, origin(info)].join(", ")),
     );
+    if (links.length > 0) {
+      const left = `${counted(links.length, "link")} that nobody used, ${good.length} of them still good; --json lists them`;
+      lines.push(dim(terminal, left));
+    }
     await terminal.print(`${lines.join("\n")}\n`);
     return exitCode.fine;
   });
 }
 
-export function revokeToken(terminal: Terminal, id: string, flags: OwnFlags): Promise<number> {
-  return withTokens(terminal, flags, async (tokens, owner) => {
-    const revoked = await tokens.revoke(owner, id);
-    if (flags.json) await printJson(terminal, { ok: true, revoked });
-    else await terminal.print(`${revoked.join(", ")}: revoked\n`);
-    return exitCode.fine;
+/** Returns when it counts everywhere: a running server has put out whoever came with it. */
+export async function revokeToken(
+  terminal: Terminal,
+  id: string,
+  flags: RevokeFlags,
+): Promise<number> {
+  const revoked = await withTokens(terminal, flags, async (tokens, owner) => {
+    if (id === owner.token && flags.yes !== true) throw ownersOwn(id, tokens.list(owner));
+    return tokens.revoke(owner, id);
   });
+  // The command line goes on: whoever can write the home's files is its owner.
+  await renewOwner(terminal, flags);
+  const trouble = await notDropped(terminal, flags, revoked);
+  if (flags.json) {
+    await printJson(terminal, {
+      ok: true,
+      revoked,
+      ...(trouble !== undefined && { server: trouble }),
+    });
+    return exitCode.fine;
+  }
+  await terminal.print(`${revoked.join(", ")}: revoked\n`);
+  if (trouble !== undefined) await terminal.complain(`kumiko: ${trouble}\n`);
+  return exitCode.fine;
+}
+
+function ownersOwn(id: string, all: readonly TokenInfo[]): KumikoError {
+  const below = familyOf(all, id).size - 1;
+  return new KumikoError(
+    "invalid_argument",
+    `${id} is the owner's own token, and ${counted(below, "other token")} ${below === 1 ? "hangs" : "hang"} on it: agents and pages ` +
+      "that use them are put out. The command line gets a new one. Say --yes to do it.",
+    { token: id, below },
+  );
+}
+
+/** Has the running server look now; says why when it is not known that it has. */
+async function notDropped(
+  terminal: Terminal,
+  flags: OwnFlags,
+  revoked: readonly string[],
+): Promise<string | undefined> {
+  const found = await findServer(placeOf(terminal, flags));
+  if (found === undefined) return undefined;
+  const late = `The server at ${found.url} did not say within ${PATIENCE / 1000} s that it has dropped them; it looks by itself twice a second.`;
+  try {
+    const answer = await askAsOwner(terminal, flags, found, "GET", "/tokens", {
+      signal: AbortSignal.timeout(PATIENCE),
+    });
+    const { tokens } = answer as { tokens: readonly TokenInfo[] };
+    return tokens.some((token) => revoked.includes(token.id)) ? late : undefined;
+  } catch (error) {
+    if (!(error instanceof KumikoError)) throw error;
+    return `${late} (${error.message})`;
+  }
+}
+
+/** Kernels may be made later: that is worth a word and no refusal. */
+async function missingKernels(place: string, named: readonly string[]): Promise<string[]> {
+  const home = new HomeFolder(place, "kumiko token new");
+  const found = await Promise.all(
+    named.map(async (kernel) => ({ kernel, there: await home.has(kernel) })),
+  );
+  return found.filter(({ there }) => !there).map(({ kernel }) => kernel);
 }
 
 function requestOf(flags: NewTokenFlags): ReturnType<typeof tokenRequest.parse> {
@@ -73,13 +168,26 @@ function requestOf(flags: NewTokenFlags): ReturnType<typeof tokenRequest.parse> 
   const parsed = tokenRequest.safeParse(asked);
   if (parsed.success) return parsed.data;
   const [problem] = parsed.error.issues;
-  const option = String(problem?.path[0] ?? "");
-  throw new KumikoError(
-    "invalid_argument",
-    `--${option === "actor" ? "for" : option}: ${problem?.message ?? ""}.`,
-    { argument: option },
-  );
+  const argument = String(problem?.path[0] ?? "");
+  const option = argument === "actor" ? "for" : argument;
+  const given = [flags[option as keyof NewTokenFlags]].flat().join(",");
+  const rule = rules[argument] ?? problem?.message ?? "";
+  throw new KumikoError("invalid_argument", `--${option} takes ${rule}, not "${given}".`, {
+    argument,
+    value: given,
+  });
 }
+
+const NAME = "1 to 32 lower-case letters, digits and hyphens";
+/** What the schema wants, in words. */
+const rules: { readonly [argument: string]: string } = {
+  actor: NAME,
+  kind: tokenKind.options.join(", ").replace(/, (\w+)$/, " or $1"),
+  scopes: `one or more of ${scope.options.join(", ")}, with commas between`,
+  kernels: `names of kernels with commas between, each ${NAME}`,
+  label: "at most 200 characters",
+  expires: "15m, 12h or 30d",
+};
 
 const MINUTE = 60_000;
 const units: { readonly [unit: string]: number } = {

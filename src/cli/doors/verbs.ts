@@ -3,10 +3,10 @@ import { answering } from "../answer.ts";
 import type { Terminal } from "../terminal.ts";
 import type { ServeFlags } from "./serve-command.ts";
 import type { StatusFlags } from "./status-command.ts";
-import type { NewTokenFlags } from "./token-command.ts";
+import type { NewTokenFlags, RevokeFlags } from "./token-command.ts";
 
 type Finish = (code: number) => void;
-type Flags = ServeFlags & StatusFlags & NewTokenFlags;
+type Flags = ServeFlags & StatusFlags & NewTokenFlags & RevokeFlags;
 
 /** Adds the verbs about the server of a home. */
 export function addDoorVerbs(terminal: Terminal, program: Command, finish: Finish): void {
@@ -45,7 +45,7 @@ export function addDoorVerbs(terminal: Terminal, program: Command, finish: Finis
   );
   token("revoke <id>", "revoke a token and all it minted; its connections end", (id, flags) =>
     load().then(({ revokeToken }) => revokeToken(terminal, id, flags)),
-  );
+  ).option("-y, --yes", "also the owner's own, and with it everything that hangs on it");
 }
 
 /** Declares verbs that take one name or none. */
@@ -75,7 +75,7 @@ function verbIn(terminal: Terminal, group: Command, finish: Finish) {
 function portOf(text: string): number {
   const port = Number(text);
   if (/^\d{1,5}$/.test(text) && port < 65_536) return port;
-  throw new InvalidArgumentError("It must be a port: 0 to 65535.");
+  throw new InvalidArgumentError(`--port takes a number from 0 to 65535, not "${text}".`);
 }
 
 function listed(text: string): string[] {

@@ -44,6 +44,8 @@ export class HttpFront implements AsyncDisposable {
   readonly #heartbeat: Heartbeat;
   readonly #doors = new Map<string, DoorOpener>();
   readonly #opened = new Map<string, Promise<SocketDoor | RequestDoor>>();
+  /** Sockets with an answer that has not left yet. */
+  readonly #answering = new WeakSet<Duplex>();
   #sockets: Promise<WebSocketServer> | undefined;
 
   private constructor(hall: Hall, options: FrontOptions) {
@@ -118,8 +120,19 @@ export class HttpFront implements AsyncDisposable {
     let door = "none";
     const began = performance.now();
     for (const [name, value] of Object.entries(securityHeaders)) response.setHeader(name, value);
-    // Whoever was answered without being heard out is not listened to any longer.
     const { socket } = request;
+    // Answers to requests that were sent ahead would pile up behind the one that is not read.
+    if (this.#answering.has(socket)) {
+      socket.destroy();
+      return;
+    }
+    this.#answering.add(socket);
+    response.once("close", () => this.#answering.delete(socket));
+    // It also passes while an answer is made, or a stream has nothing to tell.
+    response.setTimeout(this.#limits.unread, () => {
+      if (socket.writableLength > 0) socket.destroy();
+    });
+    // Whoever was answered without being heard out is not listened to any longer.
     response.once("finish", () => {
       if (!request.complete) socket.destroySoon();
     });
@@ -163,7 +176,7 @@ export class HttpFront implements AsyncDisposable {
     const entry = this.connections.enter({ door: door.path, visitor, kind: "request", end });
     try {
       await door.serve(request, response, visitor);
-      if (!response.writableEnded) await ended(response);
+      await ended(response);
     } finally {
       entry.leave();
     }
@@ -173,6 +186,7 @@ export class HttpFront implements AsyncDisposable {
     // It may break while its token is looked at.
     const broken = (): void => void socket.destroy();
     socket.on("error", broken);
+    if (this.#answering.has(socket)) return broken();
     try {
       checkCameFrom(request.headers, this.#names);
       const path = pathOf(request);
@@ -301,6 +315,7 @@ function goodbye(): KumikoError {
   return new KumikoError("closing", "The server has stopped.", {});
 }
 
+/** When all of it has left, or its socket is gone: until then it is the visitor's. */
 async function ended(response: ServerResponse): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   response.once("close", resolve);
@@ -310,11 +325,15 @@ async function ended(response: ServerResponse): Promise<void> {
 function unlistenable(error: unknown, { host, port }: FrontOptions): Error {
   const code = error instanceof Error && "code" in error ? String(error.code) : undefined;
   if (code === undefined) return error instanceof Error ? error : new Error(String(error));
+  const known: { readonly [code: string]: string } = {
+    EADDRINUSE: `Another program listens on port ${port} of ${host}. Choose another with --port.`,
+    EADDRNOTAVAIL: `${host} is no address of this machine, so the server cannot listen there. --host takes 127.0.0.1 for this machine only, 0.0.0.0 for everyone, or an address that this machine has.`,
+    ENOTFOUND: `${host} is no name that leads to an address. --host takes an address of this machine.`,
+    EACCES: `Port ${port} of ${host} is not for this user. Choose one from 1024 up with --port.`,
+  };
   return new KumikoError(
-    "in_use",
-    code === "EADDRINUSE"
-      ? `Another program listens on port ${port} of ${host}. Choose another with --port.`
-      : `The server cannot listen on port ${port} of ${host} (${code}).`,
+    code === "EADDRINUSE" ? "in_use" : "invalid_argument",
+    known[code] ?? `The server cannot listen on port ${port} of ${host} (${code}).`,
     { host, port, reason: code },
     { cause: error },
   );

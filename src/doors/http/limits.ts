@@ -7,7 +7,9 @@ export interface HttpLimits {
   /** Milliseconds for the headers, and for the whole request, to come in. */
   readonly headersTimeout: number;
   readonly requestTimeout: number;
-  /** How often, in milliseconds, those are looked at. */
+  /** Milliseconds after which an answer of which nothing more is read is given up, with its socket. */
+  readonly unread: number;
+  /** How often, in milliseconds, the first two are looked at. */
   readonly checkEvery: number;
   /** Milliseconds after which a WebSocket that does not answer a ping is ended. */
   readonly heartbeat: number;
@@ -22,6 +24,7 @@ export const httpLimits: HttpLimits = {
   headers: 16 * 1024,
   headersTimeout: 10_000,
   requestTimeout: 60_000,
+  unread: 10_000,
   checkEvery: 1_000,
   heartbeat: 30_000,
   perToken: 1_000,

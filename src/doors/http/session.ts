@@ -31,6 +31,7 @@ async function endSession(
   response: ServerResponse,
 ): Promise<void> {
   const principal = await hall.tokens.authenticate(credentialsOf(request)?.token ?? "");
+  hall.rates.take(principal);
   await hall.tokens.revoke(principal, principal.token);
   response.setHeader("set-cookie", cookie("", 0));
   sendJson(response, { ended: true });

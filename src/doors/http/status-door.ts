@@ -7,13 +7,15 @@ import type { RequestDoor } from "./door.ts";
 export interface Surroundings {
   readonly connections: Connections;
   readonly since: number;
+  /** Whether it is an agent's `kumiko mcp`. */
+  readonly inAgent: boolean;
   /** Which folder each kernel is for. */
   readonly folders: () => Promise<ReadonlyMap<string, string>>;
 }
 
 /** What runs here, as far as a token may know. */
 export interface Status {
-  readonly server: { version: string; since: number; pid: number };
+  readonly server: { version: string; since: number; pid: number; in_agent: boolean };
   readonly you: { actor: string; kind: string; token: string };
   readonly kernels: readonly {
     kernel: string;
@@ -29,6 +31,16 @@ export interface Status {
     door: string;
     since: number;
     address: string;
+  }[];
+  /** Those of MCP: sessions, and who called within the last minute. */
+  readonly clients: readonly {
+    name: string | null;
+    actor: string;
+    kind: string;
+    door: string;
+    since: number;
+    last_call: number | null;
+    session: boolean;
   }[];
 }
 
@@ -46,7 +58,7 @@ export function createStatusDoor(hall: Hall, surroundings: Surroundings): Reques
 
 async function statusOf(
   hall: Hall,
-  { connections, since, folders }: Surroundings,
+  { connections, since, inAgent, folders }: Surroundings,
   principal: Principal,
 ): Promise<Status> {
   const known = await folders();
@@ -68,7 +80,7 @@ async function statusOf(
     .filter(({ kind, visitor }) => kind === "socket" && (all || visitor.principal === principal));
   const { token, actor, kind } = principal;
   return {
-    server: { version: hall.version, since, pid: process.pid },
+    server: { version: hall.version, since, pid: process.pid, in_agent: inAgent },
     you: { token, actor, kind },
     kernels: await Promise.all(kernels),
     connections: visible.map(({ door, visitor, since: from }) => ({
@@ -78,6 +90,18 @@ async function statusOf(
       since: from,
       address: visitor.address,
     })),
+    clients: hall.clients
+      .list()
+      .filter((client) => all || client.principal === principal)
+      .map((client) => ({
+        name: client.name,
+        actor: client.actor,
+        kind: client.principal.kind,
+        door: "/mcp",
+        since: client.since,
+        last_call: client.lastCall,
+        session: client.session,
+      })),
   };
 }
 

@@ -14,8 +14,11 @@ const html = `<!doctype html>
 <header><img src="/icon.svg" alt="" width="28" height="28"><h1>Kumiko</h1><p id="server">…</p></header>
 <main>
 <p id="notice" role="status" hidden></p>
+<div id="tables" hidden>
 <section><h2>Kernels</h2><table><thead><tr><th>kernel<th>folder<th>contexts<th>position</tr></thead><tbody id="kernels"></tbody></table></section>
 <section><h2>Connections</h2><table><thead><tr><th>who<th>door<th>since<th>from</tr></thead><tbody id="connections"></tbody></table></section>
+<section><h2>MCP clients</h2><table><thead><tr><th>client<th>who<th>since<th>last call</tr></thead><tbody id="clients"></tbody></table></section>
+</div>
 </main>
 </body>
 </html>
@@ -53,16 +56,19 @@ function fill(id, rows, none) {
   $(id).replaceChildren(...lines);
 }
 
+let used = false;
+
 /** The link's token is good for one exchange; it does not stay in the address or the history. */
 async function exchange() {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
   if (token === null) return;
   history.replaceState(null, "", location.pathname);
-  await fetch("/session", {
+  const response = await fetch("/session", {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ token }),
   });
+  used = response.status === 401;
 }
 
 const moment = (time) => new Date(time).toLocaleTimeString();
@@ -71,10 +77,15 @@ async function show() {
   const response = await fetch("/status.json");
   const body = await response.json();
   if (!response.ok) {
-    notice(response.status === 401 ? "This page needs a link: run kumiko status --link in a terminal and open the one it prints." : body.error.message);
+    $("tables").hidden = true;
+    const needed = used
+      ? "This link was used already, or has expired: kumiko status --link prints another."
+      : "This page needs a link: run kumiko status --link in a terminal and open the one it prints.";
+    notice(response.status === 401 ? needed : body.error.message);
     return;
   }
   notice("");
+  $("tables").hidden = false;
   $("server").textContent = body.server.version + " · " + body.you.actor + " · since " + new Date(body.server.since).toLocaleString();
   fill("kernels", body.kernels.map((kernel) => [
     kernel.kernel,
@@ -83,6 +94,12 @@ async function show() {
     kernel.position === null ? "" : String(kernel.position),
   ]), "none yet");
   fill("connections", body.connections.map((each) => [each.actor + " (" + each.kind + ")", each.door, moment(each.since), each.address]), "nobody");
+  fill("clients", body.clients.map((each) => [
+    each.name ?? "",
+    each.actor + " (" + each.kind + ")",
+    moment(each.since),
+    each.last_call === null ? "none yet" : moment(each.last_call),
+  ]), "none");
 }
 
 async function follow() {

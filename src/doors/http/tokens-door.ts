@@ -14,6 +14,8 @@ export function createTokensDoor({ tokens, log }: Hall): RequestDoor {
     async serve(request, response, { principal }) {
       checkMethod(request, ["GET", "POST", "DELETE"]);
       if (request.method === "GET") {
+        // Whoever changed the file and asks now sees that it counts.
+        await tokens.look();
         sendJson(response, { tokens: tokens.list(principal) });
       } else if (request.method === "POST") {
         const minted = await tokens.mint(principal, await parsedBody(request, tokenRequest));

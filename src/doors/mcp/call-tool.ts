@@ -1,5 +1,6 @@
 import { KumikoError } from "../../base/index.ts";
 import type { ToolFilter } from "../../tools/index.ts";
+import { retrySafe } from "../retry-safe.ts";
 import { asRefusal, type Host } from "./host.ts";
 import { contextFor, kernelFor } from "./places.ts";
 import { type Sight, sightOfCall } from "./sight.ts";
@@ -40,7 +41,9 @@ export async function callTool(
     const context = await contextFor(host, kernel, sight);
     const { actor, reader, call, model, turn, trace } = sight;
     const given = { actor, reader, context, call, model, turn, trace, signal };
-    const answer = (await host.call(kernel, { name, input, given, filter: profile })) as Answer;
+    const safe = retrySafe(host.registry, name, input, call);
+    const asked = { name, input: safe, given, filter: profile };
+    const answer = (await host.call(kernel, asked)) as Answer;
     const { text, structured } = answerText(tool, answer, input);
     return {
       content: [{ type: "text", text }],

@@ -21,6 +21,8 @@ import { type Sight, sightOfHeaders } from "./sight.ts";
 
 interface McpDoorOptions {
   readonly timers?: Timers | undefined;
+  /** Sessions of all tokens together. */
+  readonly sessions?: number | undefined;
   /** Adds to what each server offers. */
   readonly equip?: ((server: Server) => void) | undefined;
 }
@@ -32,6 +34,8 @@ export function createMcpDoor(hall: Hall, options: McpDoorOptions = {}): Request
 
 /** Streams that one token may listen to at once. */
 const LISTENS_PER_TOKEN = 64;
+/** Milliseconds that answers have to leave in once every call has one, and the server stops. */
+const LEAVING = 1_000;
 
 /**
  * MCP over HTTP. Requests of 2026-07-28 stand alone: each has a server of its own. Those of 2025-11-25 belong to
@@ -44,31 +48,46 @@ class McpDoor implements RequestDoor {
   readonly #equip: ((server: Server) => void) | undefined;
   readonly #sessions: Sessions;
   readonly #listens = new Map<string, number>();
-  /** What is open and ends with the server. */
+  /** What is listened to, which ends when the server begins to stop, and what is answered, which ends later. */
+  readonly #listening = new Set<() => void>();
   readonly #open = new Set<() => void>();
+  #underWay = 0;
+  #left: (() => void) | undefined;
 
-  constructor(hall: Hall, { timers = realTimers, equip }: McpDoorOptions) {
+  constructor(hall: Hall, { timers = realTimers, equip, sessions }: McpDoorOptions) {
     this.#hall = hall;
     this.#timers = timers;
     this.#equip = equip;
-    this.#sessions = new Sessions(hall.log, timers);
-    hall.closing.addEventListener(
-      "abort",
-      () => {
-        for (const end of this.#open) end();
-        this.#sessions[Symbol.dispose]();
-      },
-      { once: true },
-    );
+    this.#sessions = new Sessions(hall, timers, sessions);
+    hall.closing.addEventListener("abort", () => void this.#drain(), { once: true });
   }
 
   async serve(request: IncomingMessage, response: ServerResponse, visitor: Visitor): Promise<void> {
+    this.#underWay += 1;
     try {
       await this.#serve(request, response, visitor);
     } catch (error) {
       if (!(error instanceof KumikoError) || response.headersSent) throw error;
       refuse(response, error);
+    } finally {
+      this.#underWay -= 1;
+      if (this.#underWay === 0) this.#left?.();
     }
+  }
+
+  /** Ends what is only listened to at once, and everything else when what is under way has its answer. */
+  async #drain(): Promise<void> {
+    for (const end of this.#listening) end();
+    this.#sessions.endStreams();
+    await this.#hall.idle();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    // A call that its client gave up has no answer, and its response no end.
+    const leaving = this.#timers.after(LEAVING, resolve);
+    this.#left = resolve;
+    if (this.#underWay > 0) await promise;
+    leaving.cancel();
+    for (const end of this.#open) end();
+    this.#sessions[Symbol.dispose]();
   }
 
   async #serve(
@@ -78,16 +97,18 @@ class McpDoor implements RequestDoor {
   ): Promise<void> {
     const body = request.method === "POST" ? await readJson(request) : undefined;
     const sight = sightOfRequest(request, visitor);
-    const connection = this.#connection(request, visitor, sight);
     const route = classifyInboundRequest({
       httpMethod: request.method ?? "",
       ...standardHeaders(request),
       ...(body !== undefined && { body }),
     });
     if (route.kind === "legacy") {
-      await this.#sessions.serve(request, response, body, { visitor, connection, sight });
+      const connect = (called: (actor: string) => void): Connection =>
+        this.#connection(request, visitor, sight, called);
+      await this.#sessions.serve(request, response, body, { visitor, connect, sight });
       return;
     }
+    const connection = this.#connection(request, visitor, sight);
     const plain = route.kind === "modern" && acceptsBoth(request);
     const call = plain ? fastCall(body, connection) : undefined;
     if (call !== undefined && isPlain(request, call.name)) {
@@ -116,11 +137,12 @@ class McpDoor implements RequestDoor {
       ...(bus !== undefined && { bus }),
     });
     const end = (): void => void handler.close();
-    this.#open.add(end);
+    const ending = bus === undefined ? this.#open : this.#listening;
+    ending.add(end);
     try {
       await answerBy(handler.fetch, request, response, body);
     } finally {
-      this.#open.delete(end);
+      ending.delete(end);
     }
   }
 
@@ -154,9 +176,14 @@ class McpDoor implements RequestDoor {
     }
   }
 
-  #connection(request: IncomingMessage, { principal }: Visitor, sight: Sight): Connection {
+  #connection(
+    request: IncomingMessage,
+    { principal }: Visitor,
+    sight: Sight,
+    called?: (actor: string) => void,
+  ): Connection {
     return {
-      host: hallHost(this.#hall, principal),
+      host: hallHost(this.#hall, principal, called),
       profile: toolProfile(this.#hall.registry, headerOf(request, "kumiko-tools")),
       timers: this.#timers,
       sight: () => sight,

@@ -3,7 +3,7 @@ import { KumikoError, monotonicClock } from "../../base/index.ts";
 import type { Kernel } from "../../kernel/index.ts";
 import type { ToolFilter, ToolRegistry } from "../../tools/index.ts";
 import type { Hall } from "../hall.ts";
-import type { Given, Principal } from "../principal.ts";
+import { checkScope, type Given, invocationOf, type Principal } from "../principal.ts";
 
 interface HostedCall {
   readonly name: string;
@@ -21,22 +21,36 @@ export interface Host {
   kernel(id: string): Promise<Kernel>;
   /** Whether its caller may write at all. */
   readonly writes: boolean;
-  /** Who acts when nobody else is named. */
-  readonly actor: string;
+  /** Who acts when this name is given, or none: another's is refused to whoever may not act as others. */
+  actorOf(named: string | undefined): string;
+  /** Refuses whoever may not read, or asks too often: for what is shown without a tool. */
+  allowReading(): void;
   call(kernel: Kernel, call: HostedCall): Promise<unknown>;
   /** Keeps what went wrong for those who run this, and gives the reference under which they find it. */
   fault(error: unknown): string;
 }
 
-export function hallHost(hall: Hall, principal: Principal): Host {
+/** `called` is told who calls; without it, each call stands alone. */
+export function hallHost(
+  hall: Hall,
+  principal: Principal,
+  called: (actor: string) => void = (actor) => hall.clients.called(principal, actor),
+): Host {
   return {
     version: hall.version,
     registry: hall.registry,
     writes: principal.scopes.has("write"),
-    actor: principal.actor,
+    actorOf: (actor) => invocationOf(principal, { actor }).actor,
+    allowReading: () => {
+      checkScope(principal, "read");
+      hall.rates.take(principal);
+    },
     kernels: () => kernelNames(hall, principal),
     kernel: (id) => hall.kernelOf(principal, id),
-    call: (kernel, call) => hall.callTool(principal, kernel, call),
+    call: (kernel, call) => {
+      called(call.given.actor ?? principal.actor);
+      return hall.callTool(principal, kernel, call);
+    },
     fault: (error) => {
       const reference = randomUUID();
       hall.log.error({ err: error, reference, door: "mcp" }, "a call failed");

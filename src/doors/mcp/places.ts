@@ -26,7 +26,7 @@ export async function kernelFor(host: Host, { kernel }: Sight): Promise<Kernel> 
 /** The conversation a call means. */
 export async function contextFor(host: Host, kernel: Kernel, sight: Sight): Promise<string> {
   if (sight.context !== undefined) return sight.context;
-  if (host.writes) await ensured(kernel, sight.actor ?? host.actor);
+  if (host.writes) await ensured(kernel, host.actorOf(sight.actor));
   return DEFAULT_CONTEXT;
 }
 

@@ -34,6 +34,7 @@ export async function listResources(
   sight: Sight,
   cursor: string | undefined,
 ): Promise<{ resources: ListedResource[]; nextCursor?: string }> {
+  host.allowReading();
   const kernel = await kernelFor(host, sight);
   const from = cursor === undefined ? undefined : parseCursor(cursor);
   const resources: ListedResource[] = [];
@@ -90,6 +91,7 @@ export async function readResource(
 
 /** Refuses what cannot be listened to: another's kernel, a block or conversation that is not there. */
 export async function checkResource(host: Host, uri: string): Promise<ResourceName> {
+  host.allowReading();
   const name = parseResourceUri(uri);
   const kernel = await host.kernel(name.kernel);
   if (name.kind === "contexts") await kernel.contexts.check(name.id);
@@ -106,6 +108,7 @@ export async function completeResource(
   sight: Sight,
   { name, value, chosen }: { name: string; value: string; chosen: { [name: string]: string } },
 ): Promise<{ values: string[]; hasMore: boolean }> {
+  host.allowReading();
   const all = (values: readonly string[]) => {
     const fitting = values.filter((each) => each.startsWith(value));
     return { values: fitting.slice(0, COMPLETIONS), hasMore: fitting.length > COMPLETIONS };

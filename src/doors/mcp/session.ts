@@ -121,6 +121,11 @@ export class Session implements Disposable {
     }
   }
 
+  /** Calls under way are still answered. */
+  endStream(): void {
+    this.#transport.closeStandaloneSSEStream();
+  }
+
   /** Unless it is used again, or somebody still hears it. */
   expireAfter(timers: Timers, milliseconds: number): void {
     this.#expiry?.cancel();

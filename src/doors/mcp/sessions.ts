@@ -1,21 +1,22 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { isInitializeRequest } from "@modelcontextprotocol/server";
-import type { Logger } from "pino";
+import { type InitializeRequest, isInitializeRequest } from "@modelcontextprotocol/server";
 import { KumikoError, type Timers } from "../../base/index.ts";
+import type { Hall } from "../hall.ts";
 import type { Visitor } from "../http/door.ts";
 import type { Connection } from "./server.ts";
 import { Session } from "./session.ts";
 import type { Sight } from "./sight.ts";
 
-/** Clients that go away without a word leave theirs behind: the one that was used longest ago gives way. */
+/** Clients that go away without a word leave theirs behind: of one token's, the one used longest ago gives way. */
 const PER_TOKEN = 64;
 const IN_ALL = 1_024;
 const IDLE = 60 * 60_000;
 
 interface Arrival {
   readonly visitor: Visitor;
-  readonly connection: Connection;
+  /** What the client is given, once it has a session: `called` is told who calls. */
+  readonly connect: (called: (actor: string) => void) => Connection;
   readonly sight: Sight;
 }
 
@@ -23,12 +24,14 @@ interface Arrival {
 export class Sessions implements Disposable {
   /** The one used longest ago first. */
   readonly #sessions = new Map<string, Session>();
-  readonly #log: Logger;
+  readonly #hall: Pick<Hall, "log" | "clients">;
   readonly #timers: Timers;
+  readonly #inAll: number;
 
-  constructor(log: Logger, timers: Timers) {
-    this.#log = log;
+  constructor(hall: Pick<Hall, "log" | "clients">, timers: Timers, inAll: number = IN_ALL) {
+    this.#hall = hall;
     this.#timers = timers;
+    this.#inAll = inAll;
   }
 
   async serve(
@@ -47,6 +50,11 @@ export class Sessions implements Disposable {
     await session.serve(request, response, body, arrival.sight);
   }
 
+  /** What is under way goes on; nobody is told anything unasked any more. */
+  endStreams(): void {
+    for (const session of this.#sessions.values()) session.endStream();
+  }
+
   [Symbol.dispose](): void {
     for (const session of this.#sessions.values()) session[Symbol.dispose]();
   }
@@ -54,24 +62,31 @@ export class Sessions implements Disposable {
   async #begin(
     request: IncomingMessage,
     response: ServerResponse,
-    body: unknown,
-    { visitor, connection, sight }: Arrival,
+    body: InitializeRequest,
+    { visitor: { principal }, connect, sight }: Arrival,
   ): Promise<void> {
-    const { token, signal } = visitor.principal;
+    const { token, signal } = principal;
     const own = [...this.#sessions.values()].filter((session) => session.token === token);
     if (own.length >= PER_TOKEN) own[0]![Symbol.dispose]();
-    else if (this.#sessions.size >= IN_ALL) [...this.#sessions.values()][0]![Symbol.dispose]();
+    else if (this.#sessions.size >= this.#inAll) throw tooManySessions(this.#inAll);
+    const { name } = body.params.clientInfo;
+    using beginning = new DisposableStack();
+    const stay = beginning.use(
+      this.#hall.clients.begin(principal, sight.actor ?? principal.actor, name),
+    );
     const session = await Session.open({
       id: randomUUID(),
       token,
-      connection,
+      connection: connect((actor) => stay.called(actor)),
       sight,
       closed: () => {
+        stay[Symbol.dispose]();
         this.#sessions.delete(session.id);
         signal.removeEventListener("abort", end);
       },
-      failed: (error) => this.#log.debug({ err: error, door: "mcp" }, "a session was told"),
+      failed: (error) => this.#hall.log.debug({ err: error, door: "mcp" }, "a session was told"),
     });
+    beginning.move();
     const end = (): void => session[Symbol.dispose]();
     signal.addEventListener("abort", end, { once: true });
     this.#touch(session);
@@ -98,4 +113,13 @@ export class Sessions implements Disposable {
     this.#sessions.set(session.id, session);
     session.expireAfter(this.#timers, IDLE);
   }
+}
+
+function tooManySessions(limit: number): KumikoError {
+  return new KumikoError(
+    "too_many",
+    `There are ${limit} sessions, which is the limit; each ends when its client does, or after an hour without use. ` +
+      "Requests of 2026-07-28 need none.",
+    { limit, retry_after: 60 },
+  );
 }

@@ -37,8 +37,14 @@ export class StdioCalls {
     return this.#logs;
   }
 
+  /** What the client calls itself, once it has said so. */
+  get client(): string | undefined {
+    return this.#client;
+  }
+
   hear(message: JSONRPCMessage): Promise<JSONRPCMessage> | undefined {
-    const { method, params = {} } = message as { method?: string; params?: Fields };
+    const { method, ...rest } = message as { method?: string; params?: Fields | null };
+    const params = rest.params ?? {};
     if (method === "tools/call") return this.#answered(message, params);
     if (method === "initialize") {
       this.#era ??= "legacy";
@@ -52,6 +58,7 @@ export class StdioCalls {
   /** A process is one reader, and acts by the name its client goes by. */
   sightOf(envelope: Fields | undefined): Sight {
     const name = nameIn(envelope?.[CLIENT_INFO_META_KEY]) ?? this.#client;
+    this.#client = name;
     if (this.#sight.actor !== undefined || name === undefined) return this.#sight;
     const actor = this.#actors.get(name) ?? this.#actorOf(name);
     this.#actors.set(name, actor);

@@ -122,7 +122,7 @@ export class StdioWire implements Transport {
     try {
       message = parseJSONRPCMessage(unchecked);
     } catch {
-      void this.#refuse(-32_600, "This line is not a JSON-RPC message.");
+      void this.#refuse(-32_600, "This line is not a JSON-RPC message.", idOf(unchecked));
       return;
     }
     const { id, method } = message as { id?: RequestId; method?: string };
@@ -132,8 +132,8 @@ export class StdioWire implements Transport {
     this.onmessage?.(message);
   }
 
-  #refuse(code: number, message: string): Promise<void> {
-    return this.send({ jsonrpc: "2.0", error: { code, message } });
+  #refuse(code: number, message: string, id?: RequestId): Promise<void> {
+    return this.send({ jsonrpc: "2.0", ...(id !== undefined && { id }), error: { code, message } });
   }
 
   async #answer(
@@ -167,4 +167,10 @@ async function drained(output: Writable): Promise<void> {
 
 function isRecord(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whoever waits for an answer is told, whatever else is wrong with the message. */
+function idOf(message: unknown): RequestId | undefined {
+  const id = isRecord(message) ? (message as { id?: unknown }).id : undefined;
+  return typeof id === "string" || typeof id === "number" ? id : undefined;
 }

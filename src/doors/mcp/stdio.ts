@@ -31,9 +31,10 @@ interface StdioOptions {
 
 /** Serves one client, in whichever revision it speaks, until it is gone. */
 export async function serveStdio(options: StdioOptions): Promise<void> {
-  const { hall, signal } = options;
+  const { hall, principal, sight, signal } = options;
   const failed = (error: unknown): void => options.failed(error);
-  const host = hallHost(hall, options.principal);
+  using stay = hall.clients.begin(principal, sight.actor ?? principal.actor);
+  const host = hallHost(hall, principal, (actor) => stay.called(actor));
   const profile = toolProfile(hall.registry, options.tools);
   const ended = Promise.withResolvers<void>();
   let server: Server | undefined;
@@ -42,7 +43,7 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
     failed,
   });
   const listening = new Listening(host, watch);
-  const calls = new StdioCalls(host, profile, options.sight, (name) => options.actorOf(name));
+  const calls = new StdioCalls(host, profile, sight, (name) => options.actorOf(name));
   const wire = new StdioWire({
     input: options.input,
     output: options.output,
@@ -50,7 +51,11 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
       calls.abort();
       ended.resolve();
     },
-    heard: (message) => calls.hear(message) ?? listening.hear(message),
+    heard: (message) => {
+      const answer = calls.hear(message) ?? listening.hear(message);
+      stay.named(calls.client);
+      return answer;
+    },
   });
   const handle = serveWire(
     ({ era }) => {

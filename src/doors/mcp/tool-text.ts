@@ -16,8 +16,8 @@ const forms: { readonly [tool: string]: Form } = {
   block_blame: blameText,
   block_search: (answer, { block_id }) =>
     foundText([{ block_id, ...answer }], answer, "Nothing found"),
-  kernel_search: (answer) =>
-    foundText(answer["blocks"] as readonly Answer[], answer, nothingIn(answer)),
+  kernel_search: (answer, input) =>
+    foundText(answer["blocks"] as readonly Answer[], answer, nothingIn(answer, input)),
   block_apply_patch: patchText,
   block_undo: (answer) => flipText("Undid", answer),
   block_redo: (answer) => flipText("Brought back", answer),
@@ -97,7 +97,9 @@ function blameText({ version, runs }: Answer): string {
   );
 }
 
-function nothingIn({ kinds }: Answer): string {
+function nothingIn({ kinds }: Answer, input: Answer): string {
+  if (input["kinds"] === undefined)
+    return "Nothing found in files; pass kinds (text, thinking, …) to look at other blocks";
   return `Nothing found in blocks of kind ${(kinds as readonly string[]).join(", ")}`;
 }
 

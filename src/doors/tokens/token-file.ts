@@ -31,7 +31,10 @@ export function infoOf(record: TokenRecord): TokenInfo {
 }
 
 /** A token, those it minted, those they minted. */
-export function familyOf(tokens: readonly TokenRecord[], id: string): Set<string> {
+export function familyOf(
+  tokens: readonly Pick<TokenInfo, "id" | "minted_by">[],
+  id: string,
+): Set<string> {
   const family = new Set([id]);
   // Whoever mints is there before what it mints, but a file may list them in any order.
   for (let before = 0; before < family.size;) {

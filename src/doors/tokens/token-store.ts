@@ -108,16 +108,16 @@ export class TokenStore implements Disposable {
     });
   }
 
-  /** Gives a session with the same rights for a token; one that is good for one exchange is used up. */
+  /** Gives a session with a link's rights for the link, which is used up: nothing else is exchanged. */
   async exchange(token: string): Promise<Minted> {
     const known = await this.#find(token);
-    if (known === undefined) throw unauthorised();
+    if (known === undefined || !known.record.once) throw unauthorised();
     const { id } = known.record;
     return this.#add((tokens) => {
       const own = tokens.find((each) => each.id === id);
       if (own === undefined) throw unauthorised();
-      if (own.once) tokens.splice(tokens.indexOf(own), 1);
-      const parent = own.once ? tokens.find((each) => each.id === own.minted_by) : own;
+      tokens.splice(tokens.indexOf(own), 1);
+      const parent = tokens.find((each) => each.id === own.minted_by);
       if (parent === undefined) throw unauthorised();
       return {
         ...rightsOf(own),
@@ -150,6 +150,21 @@ export class TokenStore implements Disposable {
     return gone;
   }
 
+  /** Reads the file if it is another one than last time. Looks that are asked for meanwhile begin afterwards. */
+  async look(): Promise<void> {
+    const before = this.#looking;
+    const looking = (async () => {
+      await before?.catch(() => undefined);
+      if ((await markOf(this.file)) !== this.#seen) await this.#read();
+    })();
+    this.#looking = looking;
+    try {
+      await looking;
+    } finally {
+      if (this.#looking === looking) this.#looking = undefined;
+    }
+  }
+
   [Symbol.dispose](): void {
     this.#disposed = true;
     this.#timer?.cancel();
@@ -159,7 +174,7 @@ export class TokenStore implements Disposable {
     const parsed = parseToken(token);
     if (parsed === undefined) return undefined;
     // Whoever is not known yet is told nothing of what is wrong here.
-    if (!this.#known.has(parsed.id)) await this.#look().catch((error) => this.#trouble(error));
+    if (!this.#known.has(parsed.id)) await this.look().catch((error) => this.#trouble(error));
     const known = this.#known.get(parsed.id);
     if (!proves(parsed.secret, known?.record.hash) || known === undefined) return undefined;
     if (this.#expired(known.record)) {
@@ -189,23 +204,8 @@ export class TokenStore implements Disposable {
       const { tokens, result: given } = change(readTokens(this.file, text));
       return { text: writtenTokens(tokens), result: given };
     });
-    await this.#look();
+    await this.look();
     return result;
-  }
-
-  /** Reads the file if it is another one than last time. Looks that are asked for meanwhile begin afterwards. */
-  async #look(): Promise<void> {
-    const before = this.#looking;
-    const looking = (async () => {
-      await before?.catch(() => undefined);
-      if ((await markOf(this.file)) !== this.#seen) await this.#read();
-    })();
-    this.#looking = looking;
-    try {
-      await looking;
-    } finally {
-      if (this.#looking === looking) this.#looking = undefined;
-    }
   }
 
   async #read(): Promise<void> {
@@ -245,7 +245,7 @@ export class TokenStore implements Disposable {
   }
 
   async #lookAgain(): Promise<void> {
-    await this.#look().catch((error: unknown) => this.#trouble(error));
+    await this.look().catch((error: unknown) => this.#trouble(error));
     this.#expire();
     if (!this.#disposed) this.#watch();
   }
