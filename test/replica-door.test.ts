@@ -1,9 +1,16 @@
-import { describe, expect, test } from "vitest";
+import { createHash } from "node:crypto";
+import { describe, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { startServer } from "../src/app/server.ts";
 import { connect, type SocketClass } from "../src/client/index.ts";
 import type { RefusedText, Replica, ReplicaState } from "../src/client/replica.ts";
 import type { PresenceClient } from "../src/client/presence.ts";
+import { KumikoError } from "../src/base/index.ts";
+import { Peers } from "../src/doors/replica/peers.ts";
+import { PresenceBoard } from "../src/doors/replica/presence-board.ts";
+import { decodeServerFrame, type PresenceChange, replicaLimits } from "../src/protocol/index.ts";
+import { turns } from "./support/gated-store.ts";
+import { FakeTime } from "./support/kernel-workshop.ts";
 import { RawReplica } from "./support/raw-replica.ts";
 import { ReplicaServer } from "./support/replica-server.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
@@ -65,6 +72,20 @@ async function others(
   const listening = presence.onChange(look);
   look();
   await promise.finally(() => listening[Symbol.dispose]());
+}
+
+/** Text that cannot be made smaller by packing it. */
+function noise(length: number): string {
+  let text = "";
+  for (let i = 0; text.length < length; i++) {
+    text += createHash("sha512").update(String(i)).digest("base64");
+  }
+  return text.slice(0, length);
+}
+
+function resyncs({ test: { hall } }: ReplicaServer): number {
+  const counted = /kumiko_resyncs_total\{door="\/replica"\} (\d+)/.exec(hall.metrics.render());
+  return Number(counted?.[1] ?? 0);
 }
 
 describe("replicas", () => {
@@ -148,6 +169,66 @@ describe("replicas", () => {
     await server.call("bob", "block_append", { block_id: block, text: "more\n", flush: true });
     await replica.reached((await server.kernel.read(block)).version);
     expect(replica.text).toBe("text\nmore\n");
+  });
+
+  test("who only reads writes nothing, is told of everything, and goes on when somebody edits a copy", async () => {
+    await using server = await ReplicaServer.start();
+    const block = await server.block("text\n");
+    const { token } = await server.test.mint({ kind: "agent", actor: "eve", scopes: ["read"] });
+    const { head } = server.kernel.feed;
+    const { version } = await server.kernel.read(block);
+    using reader = server.client({ token });
+    const read = reader.replica(block);
+    const origins: string[] = [];
+    read.onChange(({ origin }) => origins.push(origin));
+    await read.ready();
+    expect(read.text).toBe("text\n");
+    expect(server.kernel.feed.head).toBe(head);
+    expect((await server.kernel.read(block)).version).toBe(version);
+    await server.call("bob", "block_append", { block_id: block, text: "more\n", flush: true });
+    await read.reached(version + 1);
+    expect(read.text).toBe("text\nmore\n");
+    expect(origins).toEqual(["reload", "remote"]);
+    using writer = server.client();
+    const written = writer.replica(block);
+    await written.ready();
+    written.edit([{ at: 0, remove: 0, insert: "typed " }]);
+    await written.saved();
+    await read.reached((await server.kernel.read(block)).version);
+    expect(read.text).toBe("typed text\nmore\n");
+  });
+
+  test("a change too large for a frame is read again in parts; the connection and what is typed stay", async () => {
+    await using server = await ReplicaServer.start({ limits: { update: 64 * 1024 } });
+    const block = await server.block("text\n");
+    using client = server.client();
+    using raw = await RawReplica.connect(server.url, server.test.owner.token);
+    await raw.open(block);
+    const replica = client.replica(block);
+    const refused: string[] = [];
+    replica.onRefused(({ error }) => refused.push(error.message));
+    await replica.ready();
+    const large = noise(70_000);
+    const appended = server.call("bob", "block_append", {
+      block_id: block,
+      text: large,
+      flush: true,
+    });
+    for (let i = 0; i < 5; i++) {
+      replica.edit([{ at: 0, remove: 0, insert: "x" }]);
+      await turns();
+    }
+    await appended;
+    await replica.reached((await server.kernel.read(block)).version);
+    replica.edit([{ at: 0, remove: 0, insert: "y" }]);
+    await replica.saved();
+    expect(refused).toEqual([]);
+    expect(resyncs(server)).toBe(0);
+    const told = [];
+    for (let kind = ""; kind !== "resync"; told.push(kind)) ({ kind } = await raw.next());
+    expect(told.at(-1)).toBe("resync");
+    expect(replica.text === `y${"x".repeat(5)}text\n${large}`).toBe(true);
+    expect((await server.text(block)) === replica.text).toBe(true);
   });
 
   test("a block that is not there is refused for good, and a purged one is read again", async () => {
@@ -281,6 +362,29 @@ describe("peers", () => {
     expect(await server.text(block)).toBe("second first text\n");
   });
 
+  test("whoever comes third waits for the first", async () => {
+    await using server = await ReplicaServer.start();
+    const { kernel } = server;
+    const peers = new Peers();
+    const first = Promise.withResolvers<void>();
+    const second = Promise.withResolvers<void>();
+    const taken: string[] = [];
+    await peers.take(kernel, "5", { taken: () => first.promise });
+    const take = async (name: string, done: Promise<void>): Promise<void> => {
+      await peers.take(kernel, "5", { taken: () => done });
+      taken.push(name);
+    };
+    const two = take("second", second.promise);
+    // As a connection does: what it has under way is its own coming.
+    void two.then(second.resolve);
+    const three = take("third", Promise.resolve());
+    await turns();
+    expect(taken).toEqual([]);
+    first.resolve();
+    await Promise.all([two, three]);
+    expect(taken).toEqual(["second", "third"]);
+  });
+
   test("it is known again after the kernel was opened anew", async () => {
     await using server = await ReplicaServer.start();
     const { url } = server;
@@ -325,6 +429,90 @@ describe("peers", () => {
 });
 
 describe("a peer that does not read", () => {
+  test("is given many large blocks one after the other, as it reads", async () => {
+    await using server = await ReplicaServer.start({
+      outflow: { pause: 64 * 1024, end: 1024 * 1024 },
+    });
+    const text = noise(300_000);
+    const blocks = await Promise.all(Array.from({ length: 6 }, () => server.block(text)));
+    using raw = await RawReplica.connect(server.url, server.test.owner.token);
+    for (const block of blocks) raw.send({ kind: "open", block, known: undefined });
+    const left = new Map<string, number>();
+    for (let missing = Infinity; missing > 0;) {
+      const frame = await raw.next();
+      if (frame.kind === "opened") left.set(frame.block, frame.length);
+      else if (frame.kind === "part")
+        left.set(frame.block, left.get(frame.block)! - frame.bytes.length);
+      else throw new Error(`was told ${frame.kind}`);
+      if (left.size === blocks.length) missing = Math.max(...left.values());
+    }
+    expect(resyncs(server)).toBe(0);
+  });
+
+  test("is given up while copies wait for it, and can come back as the same peer", async () => {
+    await using server = await ReplicaServer.start({
+      outflow: { pause: 64 * 1024, end: 1024 * 1024 },
+    });
+    const followed = await server.block("text\n");
+    const text = noise(1_000_000);
+    const blocks = await Promise.all(Array.from({ length: 10 }, () => server.block(text)));
+    using stalled = await RawReplica.connect(server.url, server.test.owner.token);
+    await stalled.open(followed);
+    stalled.socket.pause();
+    for (const block of blocks) stalled.send({ kind: "open", block, known: undefined });
+    for (let i = 0; i < 400 && resyncs(server) === 0; i++) {
+      const more = noise(100_000);
+      await server.call("bob", "block_append", { block_id: followed, text: more, flush: true });
+    }
+    expect(resyncs(server)).toBe(1);
+    const { peer, secret } = stalled.grant;
+    using again = await RawReplica.connect(server.url, server.test.owner.token, {
+      resume: { peer, secret },
+    });
+    expect(again.grant.peer).toBe(peer);
+  });
+
+  test("fifty of them cost little, nobody else waits, and they are ended after a while", async () => {
+    const time = new FakeTime();
+    await using server = await ReplicaServer.start({ timers: time.timers });
+    const text = noise(1_000_000);
+    const blocks = await Promise.all(Array.from({ length: 10 }, () => server.block(text)));
+    const { token } = server.test.owner;
+    using first = await RawReplica.connect(server.url, token);
+    for (const block of blocks) await first.open(block);
+    using client = server.client();
+    const own = client.replica(await server.block("mine\n"));
+    await own.ready();
+    const before = process.memoryUsage().rss;
+    const stalled = await Promise.all(
+      Array.from({ length: 50 }, async (_, at) => {
+        const raw = await RawReplica.connect(server.url, token, { instance: `stalled ${at}` });
+        raw.socket.pause();
+        for (const block of blocks) raw.send({ kind: "open", block, known: undefined });
+        return raw;
+      }),
+    );
+    await vi.waitFor(() => expect(time.waiting).toBe(50), { timeout: 30_000, interval: 20 });
+    own.edit([{ at: 0, remove: 0, insert: "still " }]);
+    await own.saved();
+    expect((process.memoryUsage().rss - before) / 1e6).toBeLessThan(250);
+    expect(resyncs(server)).toBe(0);
+    time.pass(10_000);
+    expect(resyncs(server)).toBe(50);
+    const closed = await Promise.all(
+      stalled.map(async (raw) => {
+        raw.socket.resume();
+        for (;;) {
+          const frame = await raw.next();
+          if (frame.kind === "closed") return frame.code;
+        }
+      }),
+    );
+    expect(new Set(closed)).toEqual(new Set([4408]));
+    await first.open(blocks[0]!);
+    expect(own.state).toBe("live");
+  }, 60_000);
+
   test("is ended with resync, and nobody waits for it", async () => {
     await using server = await ReplicaServer.start({
       outflow: { pause: 64 * 1024, end: 256 * 1024 },
@@ -336,15 +524,13 @@ describe("a peer that does not read", () => {
     using client = server.client();
     const replica = client.replica(block);
     await replica.ready();
-    const resyncs = (): boolean =>
-      /kumiko_resyncs_total\{door="\/replica"\} 1/.test(server.test.hall.metrics.render());
     let typed = 0;
     // What the system keeps in its own buffers comes on top.
-    for (; !resyncs() && typed < 400; typed++) {
+    for (; resyncs(server) === 0 && typed < 400; typed++) {
       replica.edit([{ at: 0, remove: 0, insert: "x".repeat(50_000) }]);
       await replica.saved();
     }
-    expect(resyncs()).toBe(true);
+    expect(resyncs(server)).toBe(1);
     expect((await server.text(block)).length).toBe(5 + typed * 50_000);
   });
 });
@@ -379,6 +565,67 @@ describe("presence", () => {
     );
     bob[Symbol.dispose]();
     await others(ann.presence, (actors) => actors.join() === "claude");
+  });
+
+  test("a crowd is told in shares: one frame for all, so much at a time, everything in the end", () => {
+    const time = new FakeTime();
+    const board = new PresenceBoard(time.timers);
+    const seen = Array.from({ length: 250 }, () => [] as Uint8Array[]);
+    const watching = seen.map((frames) =>
+      board.watch("main", { changed: (frame) => frames.push(frame) }),
+    );
+    const keys = Array.from({ length: 250 }, (_, at) => `key ${at}`);
+    const put = (key: string): void =>
+      board.put("main", {
+        key,
+        actor: "eve",
+        kind: "agent",
+        presence: { name: "x".repeat(4_000) },
+      });
+    for (const key of keys) put(key);
+    const told = (frames: Iterable<Uint8Array>): PresenceChange[] =>
+      Array.from(frames, (bytes) => {
+        const frame = decodeServerFrame(bytes);
+        expect(bytes.length).toBeLessThan(replicaLimits.part);
+        return JSON.parse(frame.kind === "presence" ? frame.json : "") as PresenceChange;
+      });
+    time.pass(124);
+    expect(seen[0]!.length).toBe(0);
+    time.pass(1);
+    // All together are told no more than 64 KiB in a millisecond, give or take an entry each.
+    expect(seen[0]!.length).toBe(1);
+    expect(seen[0]![0]!.length).toBeLessThan((125 * 64 * 1024) / 250 + 5_000);
+    // Who says it again and again waits for the others' turn.
+    for (let round = 0; round < 100; round++) {
+      put("key 0");
+      time.pass(125);
+    }
+    const [first] = seen;
+    for (const frames of seen)
+      for (const [at, frame] of frames.entries()) expect(frame).toBe(first![at]);
+    const here = told(first!).flatMap((change) => change.here.map(({ key }) => key));
+    expect(new Set(here)).toEqual(new Set(keys));
+    // Who comes is told of all; of whoever goes meanwhile not any more.
+    const list = board.everybody("main");
+    const begun = told([list.next().value as Uint8Array]);
+    board.remove("main", "key 249");
+    const whole = [...begun, ...told(list)].flatMap((change) => change.here.map(({ key }) => key));
+    expect(whole).toEqual(keys.slice(0, -1));
+    time.pass(125);
+    expect(told(seen[0]!).at(-1)!.gone).toEqual(["key 249"]);
+    for (const each of watching) each[Symbol.dispose]();
+  });
+
+  test("what is said of oneself counts as a call of the token", async () => {
+    await using server = await ReplicaServer.start();
+    using raw = await RawReplica.connect(server.url, server.test.owner.token);
+    const over = new KumikoError("too_many", "More than it may.", {});
+    const take = vi.spyOn(server.test.hall.rates, "take").mockImplementation(() => {
+      throw over;
+    });
+    raw.send({ kind: "presence", json: "{}" });
+    expect(await raw.next()).toMatchObject({ kind: "refused", code: "too_many" });
+    take.mockRestore();
   });
 
   test("what is no presence, or comes too often, ends the connection", async () => {

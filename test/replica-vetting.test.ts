@@ -123,6 +123,32 @@ describe("vetting", () => {
     expect(opened).toEqual(["11", "12", "13", "14", "11"]);
   });
 
+  test("a worker that could not be started is started for the next update", async () => {
+    let memory = 1;
+    const limits = {
+      ...generous,
+      get memory() {
+        return memory;
+      },
+    };
+    await using vetting = new Vetting({ limits, started: () => undefined });
+    const { snapshot, typed } = author("hello", "12");
+    const shadow = vetting.shadow(() => Promise.resolve(snapshot));
+    const update = typed("x");
+    expect((await refused(shadow.vet("12", 0, update))).message).toMatch(/pages to begin with/);
+    memory = generous.memory;
+    expect(await shadow.vet("12", 0, update)).toMatchObject({ peer: "12", counter: 0 });
+  });
+
+  test("it can be ended while a worker cannot be started", async () => {
+    const vetting = new Vetting({ limits: { ...generous, memory: 1 }, started: () => undefined });
+    const { snapshot, typed } = author("hello", "12");
+    const shadow = vetting.shadow(() => Promise.resolve(snapshot));
+    const outcome = refused(shadow.vet("12", 0, typed("x")));
+    await vetting[Symbol.asyncDispose]();
+    expect((await outcome).code).toBe("import_rejected");
+  });
+
   test("a document that cannot be read fails its own updates alone", async () => {
     await using vetting = new Vetting({ limits: generous, started: () => undefined });
     const gone = new KumikoError("quarantined", "It is damaged.");

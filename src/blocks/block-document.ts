@@ -290,7 +290,21 @@ export class BlockDocument implements EditTarget, Disposable {
     const special: Special = { kind: "birth", hash: sha256Text(this.#rope.toString()) };
     this.#state.record.append([], stamp, special);
     this.#birth = this.version;
+    // What was lent until now is another document than the one that begins here.
+    this.#mirror?.[Symbol.dispose]();
+    this.#mirror = undefined;
     return { version: this.version, splices: [] };
+  }
+
+  /**
+   * A replica form for those who only read: as if it were born now, but recorded nowhere, and gone with the birth or
+   * from memory. True when it is another one than was lent before.
+   */
+  lend(): boolean {
+    this.#checkUsable();
+    if (this.#birth !== undefined || this.#mirror !== undefined) return false;
+    this.#mirror = Mirror.lend(this.#state.record, this.#rope.toString());
+    return true;
   }
 
   /** What the replicas of this document have seen; pass it to `exportSince`. */
@@ -303,7 +317,7 @@ export class BlockDocument implements EditTarget, Disposable {
   }
 
   exportSnapshot(): Uint8Array {
-    return this.#upToDate().snapshot();
+    return this.#current().snapshot();
   }
 
   /** Merges another replica's update as one commit. */
@@ -327,17 +341,17 @@ export class BlockDocument implements EditTarget, Disposable {
 
   /** What replicas hold of each peer's operations. */
   counters(): Map<string, number> {
-    return this.#upToDate().counters();
+    return this.#current().counters();
   }
 
   /** What someone lacks who holds so many of each peer's operations. */
   exportMissing(known: ReadonlyMap<string, number>): Uint8Array {
-    return this.#upToDate().exportMissing(known);
+    return this.#current().exportMissing(known);
   }
 
   /** From here on `exportWritten` knows what each version wrote. */
   follow(): void {
-    this.#upToDate().follow(this.#peer);
+    this.#current().follow(this.#peer);
   }
 
   /**
@@ -345,8 +359,8 @@ export class BlockDocument implements EditTarget, Disposable {
    * and nothing of later ones. Undefined when nobody followed them.
    */
   exportWritten(after: number, until: number): Written | undefined {
-    if (this.#birth === undefined) return undefined;
-    return this.#upToDate().exportWritten(this.#peer, after, until);
+    if (this.#birth === undefined && this.#mirror === undefined) return undefined;
+    return this.#current().exportWritten(this.#peer, after, until);
   }
 
   /** How many operations of a peer are in the document. */
@@ -441,7 +455,14 @@ export class BlockDocument implements EditTarget, Disposable {
     }
   }
 
+  /** What is merged into has to be born. */
   #upToDate(): Mirror {
+    this.#checkUsable();
+    if (this.#birth === undefined) throw this.#notBorn();
+    return this.#current();
+  }
+
+  #current(): Mirror {
     this.#checkUsable();
     const mirror = (this.#mirror ??= this.#wake());
     mirror.catchUp();
@@ -450,13 +471,7 @@ export class BlockDocument implements EditTarget, Disposable {
 
   #wake(): Mirror {
     const birth = this.#birth;
-    if (birth === undefined) {
-      throw new KumikoError(
-        "not_born",
-        "The document has no replica form yet: commit a birth before exporting or importing.",
-        { version: this.version },
-      );
-    }
+    if (birth === undefined) throw this.#notBorn();
     const { record } = this.#state;
     if (this.#snapshot !== undefined) {
       return Mirror.restore(record, this.#snapshot.bytes, this.#snapshot.version);
@@ -467,6 +482,14 @@ export class BlockDocument implements EditTarget, Disposable {
       throw damaged(`the text of version ${birth} is not the one the document was born with`);
     }
     return Mirror.replay(record, birth, text);
+  }
+
+  #notBorn(): KumikoError {
+    return new KumikoError(
+      "not_born",
+      "The document has no replica form yet: commit a birth before exporting or importing.",
+      { version: this.version },
+    );
   }
 
   #checkVersion(version: number, minimum = 0): void {

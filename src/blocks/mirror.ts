@@ -70,6 +70,8 @@ export class Mirror implements Disposable {
   #spans: Map<number, Span> | undefined;
   #written = 0;
   #committed = 0;
+  /** It is nobody's to come back to: where it was caught up is not recorded. */
+  #lent = false;
 
   private constructor(record: SpliceRecord, doc: LoroDoc, version: number) {
     this.#record = record;
@@ -86,6 +88,13 @@ export class Mirror implements Disposable {
     if (text !== "") mirror.#text.insert(0, text);
     doc.commit();
     mirror.#catchUpAlongMarks();
+    return mirror;
+  }
+
+  /** From the text as it is now, for as long as it is held. */
+  static lend(record: SpliceRecord, text: string): Mirror {
+    const mirror = Mirror.replay(record, record.version, text);
+    mirror.#lent = true;
     return mirror;
   }
 
@@ -127,7 +136,7 @@ export class Mirror implements Disposable {
     const { version } = this.#record;
     if (this.#version === version) return;
     this.#apply(version);
-    this.#record.marks.push(version);
+    if (!this.#lent) this.#record.marks.push(version);
   }
 
   #catchUpAlongMarks(): void {

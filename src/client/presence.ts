@@ -6,6 +6,8 @@ export class PresenceClient {
   readonly #others = new Map<string, PresenceEntry>();
   readonly #listeners = new Set<() => void>();
   #own: Presence | undefined;
+  /** Under which this connection is told of itself. */
+  #key: string | undefined;
 
   constructor(send: (json: string) => void) {
     this.#send = send;
@@ -29,7 +31,8 @@ export class PresenceClient {
 
   // What the connection tells it
 
-  connected(): void {
+  connected(key: string): void {
+    this.#key = key;
     if (this.#own !== undefined) this.#send(JSON.stringify(this.#own));
   }
 
@@ -42,7 +45,9 @@ export class PresenceClient {
   received(json: string): void {
     const { here, gone } = JSON.parse(json) as PresenceChange;
     for (const key of gone) this.#others.delete(key);
-    for (const entry of here) this.#others.set(entry.key, entry);
+    const others = here.filter(({ key }) => key !== this.#key);
+    if (others.length + gone.length === 0) return;
+    for (const entry of others) this.#others.set(entry.key, entry);
     this.#tell();
   }
 

@@ -10,7 +10,7 @@ import { ReplicaLink } from "./replica-link.ts";
 import type { SocketClass } from "./socket.ts";
 
 export interface ReplicasOptions {
-  /** Where the server is: `http://127.0.0.1:4317`. */
+  /** Where the server is: `http://127.0.0.1:5864`. */
   readonly url: string;
   /** Without one, a browser is let in by its cookie. */
   readonly token?: string | undefined;
@@ -128,11 +128,11 @@ export class Replicas implements Disposable {
     }
   }
 
-  #grant({ peer, secret }: Extract<ServerFrame, { kind: "grant" }>): void {
+  #grant({ peer, secret, presence }: Extract<ServerFrame, { kind: "grant" }>): void {
     this.#granted = { peer, secret };
     this.#connected = true;
     this.#backoff.reset();
-    this.presence.connected();
+    this.presence.connected(presence);
     for (const replica of this.#replicas.values()) replica.connected();
   }
 

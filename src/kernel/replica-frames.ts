@@ -50,6 +50,10 @@ export class FollowedBlock {
   /** Whose operations a version brought. */
   readonly pushed = new Map<number, { readonly peer: string; readonly counter: number }>();
   waiting: Committed[] = [];
+  /** Its followers only read a document that was never born: at its birth it becomes another one. */
+  lent = false;
+  /** The copy that was made last, for as long as somebody is being sent it: many who come at once share one. */
+  copy: { readonly version: number; readonly bytes: WeakRef<Uint8Array> } | undefined;
   /** Somebody is making a frame of more than what waits here. */
   catchingUp = false;
 

@@ -18,6 +18,8 @@ const ONE_EDIT = 1_000;
 /** Peers and blocks whose last Edit may go on. */
 const REMEMBERED = 10_000;
 const SPACE = "replicas";
+/** The generation of what is only lent: that of no document, so that nothing is ever merged into a copy of it. */
+const LENT = 0x7fffffff;
 
 /** What someone who comes back still holds. */
 export interface Known {
@@ -83,14 +85,25 @@ export class Replicas {
     return (this.#secret ??= this.#readSecret());
   }
 
-  /** A copy, and every frame behind it until it is disposed of. A block that has no replica form yet gets one. */
-  async open(block: string, follower: Follower, known?: Known): Promise<OpenedReplica> {
+  /**
+   * A copy, and every frame behind it until it is disposed of. A block that has no replica form yet gets one, unless
+   * it is opened only to read: then it is lent one, of which nothing is recorded.
+   */
+  async open(
+    block: string,
+    follower: Follower,
+    known?: Known,
+    options: { readonly onlyToRead?: boolean } = {},
+  ): Promise<OpenedReplica> {
     const { appends, door } = this.#ports;
     this.#ports.checkOpen();
     await appends.settle(block);
     for (;;) {
       const now = await this.#ports.generation(block);
-      const opened = await door.look(block, (live) => this.#open(live, follower, now, known));
+      const opened = await door.look(block, (live) => {
+        if (!live.document.born && options.onlyToRead !== true) return this.#unborn(live);
+        return this.#open(live, follower, now, known);
+      });
       if (opened === undefined) {
         await this.#giveBirth(block);
         continue;
@@ -137,6 +150,10 @@ export class Replicas {
   /** A commit is on disk. Followers hear of it when all that went to disk with it has been told. */
   committed(commit: StoredCommit, change: CommitBody["change"]): void {
     const followed = this.#followed.get(commit.block);
+    if (followed?.lent === true && change.kind === "birth") {
+      this.#endAll(commit.block, readAgain(commit.block));
+      return;
+    }
     if (followed === undefined || commit.version <= followed.version) return;
     this.#wait(followed, { commit, change });
   }
@@ -174,31 +191,39 @@ export class Replicas {
     return made;
   }
 
-  /** Only while nobody changes the block. Undefined when it has no replica form yet. */
+  #unborn({ block, durableState }: LiveDocument): undefined {
+    if (durableState === undefined) throw unknownBlock(block);
+  }
+
+  /** Only while nobody changes the block. */
   #open(
     live: LiveDocument,
     follower: Follower,
     generation: number,
     known: Known | undefined,
-  ): OpenedReplica | undefined {
+  ): OpenedReplica {
     const { block, document, durableState } = live;
     if (durableState === undefined) throw unknownBlock(block);
-    if (!document.born) return undefined;
+    const anew = document.lend();
+    const lent = !document.born;
+    // Those who were lent another one cannot be told of this one.
+    if (anew || this.#followed.get(block)?.lent === !lent) this.#endAll(block, readAgain(block));
     document.follow();
     const { version } = document;
     const counters = document.counters();
     let followed = this.#followed.get(block);
     if (followed === undefined) {
       followed = new FollowedBlock(block, version, new Map(counters));
+      followed.lent = lent;
       this.#followed.set(block, followed);
     } else this.#flush(followed);
     followed.followers.add(follower);
-    const whole = known === undefined || known.generation !== generation;
+    const whole = lent || known === undefined || known.generation !== generation;
     return {
       version,
-      generation,
+      generation: lent ? LENT : generation,
       whole,
-      bytes: whole ? document.exportSnapshot() : document.exportMissing(known.counters),
+      bytes: whole ? copyOf(followed, live) : document.exportMissing(known.counters),
       counters,
       [Symbol.dispose]: () => this.#leave(block, follower),
     };
@@ -299,4 +324,21 @@ export class Replicas {
     this.#followed.delete(block);
     followed.end(reason);
   }
+}
+
+function copyOf(followed: FollowedBlock, { document }: LiveDocument): Uint8Array {
+  const { version } = document;
+  const known = followed.copy?.version === version ? followed.copy.bytes.deref() : undefined;
+  if (known !== undefined) return known;
+  const bytes = document.exportSnapshot();
+  followed.copy = { version, bytes: new WeakRef(bytes) };
+  return bytes;
+}
+
+function readAgain(block: string): KumikoError {
+  return new KumikoError(
+    "resync",
+    `${block} has another replica form than the one that was lent: read it again.`,
+    { block },
+  );
 }

@@ -67,7 +67,7 @@ export type ServerFrame =
       readonly version: number;
       readonly peer: string;
       readonly secret: string;
-      /** Under which others see this connection's presence. */
+      /** Under which everybody, this connection too, is told of its presence. */
       readonly presence: string;
     }
   | {

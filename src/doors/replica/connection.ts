@@ -10,7 +10,6 @@ import {
   decodeClientFrame,
   encodeServerFrame,
   presence,
-  type PresenceChange,
   type Remedy,
   REPLICA_VERSION,
   replicaLimits,
@@ -33,6 +32,10 @@ export interface ConnectionLimits {
   readonly traps: number;
   /** What may be said of oneself in a second. */
   readonly presences: number;
+  /** Milliseconds without room for anything more before the peer is given up. */
+  readonly stalled: number;
+  /** Bytes of an update; of a larger one the block is read again, in parts that wait for the peer to read. */
+  readonly update: number;
 }
 
 export const connectionLimits: ConnectionLimits = {
@@ -40,6 +43,8 @@ export const connectionLimits: ConnectionLimits = {
   waiting: 256,
   traps: 8,
   presences: 100,
+  stalled: 10_000,
+  update: 1024 * 1024,
 };
 
 export interface ConnectionPorts {
@@ -58,6 +63,8 @@ interface OpenReplica {
   readonly watching: { readonly watched: WatchedBlock } & Disposable;
   /** The number that the next operation of this connection's peer has. */
   next: number;
+  /** The client was told to open it again: it hears of nothing else, and what it has pushed is taken as ever. */
+  resynced: boolean;
 }
 
 /** Who the connection is, once it has said so. */
@@ -77,6 +84,8 @@ export class Connection {
   readonly #ports: ConnectionPorts;
   readonly #outflow: Outflow;
   readonly #queue = new KeyedQueue();
+  /** One copy at a time is made and sent: whoever does not read keeps no others in memory. */
+  readonly #openings = new KeyedQueue();
   readonly #replicas = new Map<string, OpenReplica>();
   readonly #presence = randomUUID();
   #seat: Promise<Seat> | undefined;
@@ -86,6 +95,7 @@ export class Connection {
   #closed = false;
   #idle: (() => void)[] = [];
   #room: (() => void)[] = [];
+  #stalled: { cancel(): void } | undefined;
 
   constructor(socket: WebSocket, visitor: Visitor, ports: ConnectionPorts) {
     this.#socket = socket;
@@ -94,15 +104,19 @@ export class Connection {
     this.#outflow = new Outflow(
       socket,
       {
-        paused: () => socket.pause(),
+        paused: () => {
+          socket.pause();
+          // It may be paused again without having been resumed: what it took meanwhile counts.
+          this.#stalled?.cancel();
+          this.#stalled = ports.timers.after(ports.limits.stalled, () => this.#giveUp());
+        },
         resumed: () => {
+          this.#stalled?.cancel();
           socket.resume();
-          for (const go of this.#room.splice(0)) go();
+          // What came in is read before more goes out: whoever is sent much can be heard meanwhile.
+          setImmediate(() => setImmediate(() => this.#goOn()));
         },
-        overflowed: () => {
-          ports.hall.metrics.counter("kumiko_resyncs_total", { door: "/replica" }).add();
-          this.#end("resync");
-        },
+        overflowed: () => this.#giveUp(),
       },
       ports.outflow,
     );
@@ -223,30 +237,55 @@ export class Connection {
       kernel,
       peer,
       holding,
-      watching: board.watch(kernel.id, { changed: (change) => this.#tellPresence(change) }),
+      watching: board.watch(kernel.id, { changed: (change) => this.#outflow.send(change) }),
     };
     const version = REPLICA_VERSION;
     this.#send({ kind: "grant", version, peer, secret, presence: this.#presence });
+    void this.#tellWhoIsHere(kernel);
     return seat;
   }
 
+  async #tellWhoIsHere(kernel: Kernel): Promise<void> {
+    await this.#roomAgain();
+    for (const frame of this.#ports.board.everybody(kernel.id)) {
+      if (this.#closed) return;
+      this.#outflow.send(frame);
+      await this.#roomAgain();
+    }
+  }
+
   async #open(seat: Seat, frame: Extract<ClientFrame, { kind: "open" }>): Promise<void> {
-    const { limits, hall } = this.#ports;
-    const { block, known } = frame;
-    checkScope(this.#visitor.principal, "read");
+    const { hall } = this.#ports;
+    const { principal } = this.#visitor;
+    checkScope(principal, "read");
     hall.checkOpen();
-    hall.rates.take(this.#visitor.principal);
-    this.#close(block);
+    hall.rates.take(principal);
+    this.#close(frame.block);
+    await this.#openings.run(["open"], async () => {
+      await this.#roomAgain();
+      if (!this.#closed) await this.#sendCopy(seat, frame);
+    });
+  }
+
+  async #sendCopy(
+    seat: Seat,
+    { block, known }: Extract<ClientFrame, { kind: "open" }>,
+  ): Promise<void> {
+    const { limits } = this.#ports;
     if (this.#replicas.size >= limits.replicas) {
       throw tooMany("replicas are open", limits.replicas);
     }
+    // What comes before the client has heard that it is open is told right after that.
+    let early: ReplicaFrame[] | undefined = [];
     const opened = await seat.kernel.replicas.open(
       block,
       {
-        frame: (each) => this.#frame(seat, each),
+        frame: (each) => (early === undefined ? this.#frame(seat, each) : early.push(each)),
         ended: (reason) => this.#ended(block, reason),
       },
       known,
+      // Who cannot push needs no document that can be merged into.
+      { onlyToRead: !this.#visitor.principal.scopes.has("write") },
     );
     if (this.#closed) {
       opened[Symbol.dispose]();
@@ -257,13 +296,17 @@ export class Connection {
       opened,
       watching: this.#ports.watch(seat.kernel, block),
       next: counter,
+      resynced: false,
     });
     const { version: blockVersion, generation, whole, bytes } = opened;
     const { length } = bytes;
     this.#send({ kind: "opened", block, blockVersion, generation, whole, counter, length });
+    const later = early;
+    early = undefined;
+    for (const each of later) this.#frame(seat, each);
     for (let at = 0; at < length; at += replicaLimits.part) {
       // What is long waits for the peer to read; updates go past it, and the peer keeps them.
-      if (this.#outflow.paused) await this.#roomAgain();
+      await this.#roomAgain();
       if (this.#closed) return;
       this.#send({ kind: "part", block, bytes: bytes.subarray(at, at + replicaLimits.part) });
     }
@@ -310,7 +353,15 @@ export class Connection {
     if (frame.updates.every(({ from }) => from?.peer === seat.peer)) {
       if (frame.updates.length === frame.changes.length) return;
     }
-    this.#outflow.send(updateFrame(frame));
+    const { block } = frame;
+    const replica = this.#replicas.get(block);
+    if (replica === undefined || replica.resynced) return;
+    const bytes = updateFrame(frame);
+    if (bytes.length <= this.#ports.limits.update) this.#outflow.send(bytes);
+    else {
+      replica.resynced = true;
+      this.#send({ kind: "resync", block, why: "Much was changed at once: read it again." });
+    }
   }
 
   #ended(block: string, { message }: KumikoError): void {
@@ -334,6 +385,12 @@ export class Connection {
       this.#goodbye(tooMany("presences came in a second", limits.presences), "too_many");
       return;
     }
+    try {
+      hall.rates.take(this.#visitor.principal);
+    } catch (error) {
+      this.#goodbye(error, "too_many");
+      return;
+    }
     const said = presence.safeParse(parsed(json));
     if (!said.success) {
       throw new KumikoError("frame_malformed", "What was said of oneself is no presence.", {
@@ -342,12 +399,6 @@ export class Connection {
     }
     const { actor, kind } = this.#visitor.principal;
     board.put(seat.kernel.id, { key: this.#presence, actor, kind, presence: said.data });
-  }
-
-  #tellPresence({ here, gone }: PresenceChange): void {
-    const others = here.filter(({ key }) => key !== this.#presence);
-    if (others.length + gone.length === 0) return;
-    this.#send({ kind: "presence", json: JSON.stringify({ here: others, gone }) });
   }
 
   /** The block is closed for the client; everything else goes on. */
@@ -383,10 +434,23 @@ export class Connection {
     this.#ports.hall.metrics.counter("kumiko_replica_frames_total", { outcome }).add();
   }
 
+  /** Resolves when there is room, or nobody to send anything to. Of those who wait, the first may take it all. */
   async #roomAgain(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#room.push(resolve);
-    await promise;
+    while (this.#outflow.paused && !this.#closed) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#room.push(resolve);
+      await promise;
+    }
+  }
+
+  #goOn(): void {
+    for (const go of this.#room.splice(0)) go();
+  }
+
+  /** The peer does not read. */
+  #giveUp(): void {
+    this.#ports.hall.metrics.counter("kumiko_resyncs_total", { door: "/replica" }).add();
+    this.#end("resync");
   }
 
   #end(reason: CloseReason): void {
@@ -402,8 +466,9 @@ export class Connection {
   #gone(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#stalled?.cancel();
     for (const block of this.#replicas.keys()) this.#close(block);
-    for (const go of this.#room.splice(0)) go();
+    this.#goOn();
     if (this.#seat !== undefined) void this.#leave(this.#seat);
   }
 

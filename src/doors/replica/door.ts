@@ -39,7 +39,11 @@ export function createReplicaDoor(
       if (why !== undefined) hall.log.warn({ why }, "a vetting worker was replaced");
     },
   });
-  hall.closing.addEventListener("abort", () => void vetting[Symbol.asyncDispose](), { once: true });
+  const stop = (): void =>
+    void vetting[Symbol.asyncDispose]().catch((error: unknown) => {
+      hall.log.warn({ err: error }, "the vetting worker could not be ended");
+    });
+  hall.closing.addEventListener("abort", stop, { once: true });
   const all = new Map<Kernel, Map<string, Watched>>();
   const watch = (kernel: Kernel, block: string): { watched: WatchedBlock } & Disposable => {
     const blocks = all.get(kernel) ?? new Map<string, Watched>();

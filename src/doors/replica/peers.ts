@@ -19,6 +19,7 @@ export interface PeerHolder {
  * at a time, and whoever comes with the secret takes it over.
  */
 export class Peers {
+  /** The last of those who came for a peer; each of them waits for the one before. */
   readonly #live = new Map<string, PeerHolder>();
 
   async grant(kernel: Kernel, actor: string, instance: string): Promise<Grant> {
@@ -41,13 +42,9 @@ export class Peers {
   /** Takes a peer; whoever had it is told and has finished when this resolves. */
   async take(kernel: Kernel, peer: string, holder: PeerHolder): Promise<Disposable> {
     const key = `${kernel.id} ${peer}`;
-    for (;;) {
-      const earlier = this.#live.get(key);
-      if (earlier === undefined) break;
-      this.#live.delete(key);
-      await earlier.taken();
-    }
+    const earlier = this.#live.get(key);
     this.#live.set(key, holder);
+    await earlier?.taken();
     return {
       [Symbol.dispose]: () => {
         if (this.#live.get(key) === holder) this.#live.delete(key);

@@ -1,8 +1,18 @@
 import type { Timers } from "../../base/index.ts";
-import type { Presence, PresenceChange, PresenceEntry } from "../../protocol/index.ts";
+import {
+  encodeServerFrame,
+  type Presence,
+  type PresenceEntry,
+  replicaLimits,
+} from "../../protocol/index.ts";
 
-/** What changes within this many milliseconds is told at once. */
+/** What changes within this many milliseconds is told at once; with many watchers, within so many for each of them. */
 const GATHER = 30;
+const GATHER_EACH = 0.5;
+/** Bytes that all watchers together are told in a millisecond; the rest waits for its turn. */
+const PACE = 64 * 1024;
+/** Bytes in one frame, give or take the last entry. */
+const FRAME = replicaLimits.part / 2;
 /** What a tool call said of its actor is forgotten after this. */
 const NOTE = 30_000;
 /** Who is here at once, per kernel. */
@@ -10,11 +20,13 @@ const MOST = 2_000;
 
 /** Somebody who wants to know who is where. */
 export interface PresenceWatcher {
-  changed(change: PresenceChange): void;
+  /** A frame for all of them, in which each finds itself too. */
+  changed(frame: Uint8Array): void;
 }
 
 interface Room {
-  readonly entries: Map<string, PresenceEntry>;
+  /** As JSON, which is made once for everybody. */
+  readonly entries: Map<string, string>;
   readonly watchers: Set<PresenceWatcher>;
   readonly changed: Set<string>;
   timer: { cancel(): void } | undefined;
@@ -30,11 +42,10 @@ export class PresenceBoard {
     this.#timers = timers;
   }
 
-  /** Everybody who is there, and from then on whatever changes. */
+  /** Whatever changes from then on. */
   watch(kernel: string, watcher: PresenceWatcher): Disposable {
     const room = this.#room(kernel);
     room.watchers.add(watcher);
-    if (room.entries.size > 0) watcher.changed({ here: [...room.entries.values()], gone: [] });
     return {
       [Symbol.dispose]: () => {
         room.watchers.delete(watcher);
@@ -43,10 +54,26 @@ export class PresenceBoard {
     };
   }
 
+  /** Frames of all who are there. Each is made when it is asked for: what a watcher was told before is older. */
+  *everybody(kernel: string): Generator<Uint8Array> {
+    const { entries } = this.#rooms.get(kernel) ?? { entries: new Map<string, string>() };
+    let here: string[] = [];
+    let size = 0;
+    for (const json of entries.values()) {
+      here.push(json);
+      size += Buffer.byteLength(json);
+      if (size < FRAME) continue;
+      yield frameOf(here, []);
+      here = [];
+      size = 0;
+    }
+    if (here.length > 0) yield frameOf(here, []);
+  }
+
   put(kernel: string, entry: PresenceEntry): void {
     const room = this.#room(kernel);
     if (!room.entries.has(entry.key) && room.entries.size >= MOST) return;
-    room.entries.set(entry.key, entry);
+    room.entries.set(entry.key, JSON.stringify(entry));
     this.#changed(room, entry.key);
   }
 
@@ -91,14 +118,33 @@ export class PresenceBoard {
 
   #changed(room: Room, key: string): void {
     room.changed.add(key);
-    room.timer ??= this.#timers.after(GATHER, () => {
+    this.#tellSoon(room);
+  }
+
+  #tellSoon(room: Room): void {
+    const wait = Math.max(GATHER, GATHER_EACH * room.watchers.size);
+    room.timer ??= this.#timers.after(wait, () => {
       room.timer = undefined;
-      const keys = [...room.changed];
-      room.changed.clear();
-      const here = keys.flatMap((each) => room.entries.get(each) ?? []);
-      const gone = keys.filter((each) => !room.entries.has(each));
-      for (const watcher of room.watchers) watcher.changed({ here, gone });
+      this.#tell(room, Math.min(FRAME, (wait * PACE) / Math.max(1, room.watchers.size)));
+      if (room.changed.size > 0) this.#tellSoon(room);
     });
+  }
+
+  /** Tells what changed first, up to a size. */
+  #tell(room: Room, most: number): void {
+    const here: string[] = [];
+    const gone: string[] = [];
+    let size = 0;
+    for (const key of room.changed) {
+      room.changed.delete(key);
+      const json = room.entries.get(key);
+      if (json === undefined) gone.push(key);
+      else here.push(json);
+      size += Buffer.byteLength(json ?? key);
+      if (size >= most) break;
+    }
+    const frame = frameOf(here, gone);
+    for (const watcher of room.watchers) watcher.changed(frame);
   }
 
   #leaveEmpty(kernel: string, room: Room): void {
@@ -106,4 +152,9 @@ export class PresenceBoard {
     room.timer?.cancel();
     if (this.#rooms.get(kernel) === room) this.#rooms.delete(kernel);
   }
+}
+
+function frameOf(here: readonly string[], gone: readonly string[]): Uint8Array {
+  const json = `{"here":[${here.join(",")}],"gone":${JSON.stringify(gone)}}`;
+  return encodeServerFrame({ kind: "presence", json });
 }

@@ -112,7 +112,8 @@ export class Vetting implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     clearInterval(this.#watch);
-    const life = await this.#life;
+    // Whoever waits for a worker that cannot be started is told so.
+    const life = await this.#life?.catch(() => undefined);
     if (life === undefined) return;
     for (const job of life.jobs.values()) job.reject(gone());
     life.jobs.clear();
@@ -125,7 +126,7 @@ export class Vetting implements AsyncDisposable {
       if (++job.attempts > ATTEMPTS) {
         throw rejected("whatever else was looked at ended the worker again and again; try again");
       }
-      const life = await (this.#life ??= this.#start());
+      const life = await (this.#life ??= this.#begin());
       if (!(await this.#open(life, job.shadow))) return await this.#hand(job);
       life.jobs.set(job.id, job);
       job.opening = job.shadow.openings;
@@ -134,6 +135,17 @@ export class Vetting implements AsyncDisposable {
       post(life, { kind: "vet", id, shadow: shadow.number, peer, counter, bytes });
     } catch (error) {
       job.reject(error instanceof KumikoError ? error : rejected(String(error)));
+    }
+  }
+
+  /** What could not be started is started again for the next one who comes. */
+  async #begin(): Promise<Life> {
+    try {
+      return await this.#start();
+    } catch (error) {
+      this.#module = undefined;
+      this.#life = undefined;
+      throw error;
     }
   }
 
