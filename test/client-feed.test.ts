@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import BetterSqlite from "better-sqlite3";
 import { describe, expect, test } from "vitest";
-import { Random } from "../src/base/index.ts";
+import { KumikoError, Random } from "../src/base/index.ts";
 import { connect, type FeedNews, type KumikoClient } from "../src/client/index.ts";
 import type { FeedEvent } from "../src/protocol/index.ts";
 import { scaled, seed } from "./support/counts.ts";
 import { cuttableSockets } from "./support/cut-sockets.ts";
 import { FeedClient } from "./support/feed-client.ts";
-import { openRpcServer } from "./support/rpc.ts";
+import { instead, openRpcServer } from "./support/rpc.ts";
 
 /** A promise that resolves when something was told that makes it true. */
 class Watch {
@@ -201,6 +201,41 @@ describe("a feed", () => {
     expect(client.state).toBe("live");
     const kernel = await server.hall.kernelOf(server.owner.principal, "main");
     while (kernel.feed.subscribers > 0) await new Promise((resolve) => setImmediate(resolve));
+  });
+
+  test("that is refused for now while it catches up goes on after a pause", async () => {
+    for (const code of ["closing", "too_many"] as const) {
+      await using server = await openRpcServer({ limits: { waiting: 2_500 } });
+      await using client = connect({
+        url: server.url,
+        token: server.owner.token,
+        backoff: { first: 1, most: 4, random: () => 0 },
+      });
+      let refused = 0;
+      using _ = instead(server.hall, "block_sync", () => {
+        refused++;
+        return Promise.reject(new KumikoError(code, "Not now.", {}));
+      });
+      const watch = new Watch();
+      const hold = Promise.withResolvers<void>();
+      const told: number[] = [];
+      await using feed = client.kernel("main").feed(
+        async (news) => {
+          // It is slow once: it is ended with resync.
+          await hold.promise;
+          if (news.kind === "blocks") told.push(...news.events.map(({ position }) => position));
+          watch.changed();
+        },
+        { from: 0 },
+      );
+      const lost = feed.ended.then(() => expect.fail("it ended"));
+      for (let count = 0; count < 8; count++) await post(client, "main", "x".repeat(1_000));
+      hold.resolve();
+      await Promise.race([watch.until(() => told.length >= 8), lost]);
+      expect(told).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+      expect(refused).toBeGreaterThan(0);
+      lost.catch(() => undefined);
+    }
   });
 
   test("goes on over what is damaged on disk, and says so", async () => {

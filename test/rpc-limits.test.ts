@@ -1,8 +1,9 @@
-import { getEventListeners } from "node:events";
+import { EventEmitter, getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { WebSocket } from "ws";
 import { connect } from "../src/client/index.ts";
 import { fromWire } from "../src/client/wire-error.ts";
+import { Transport } from "../src/doors/rpc/transport.ts";
 import type { FeedMessage, RpcKernel } from "../src/protocol/index.ts";
 import { scaled } from "./support/counts.ts";
 import { FakeTime } from "./support/kernel-workshop.ts";
@@ -64,6 +65,15 @@ const malformed: readonly (readonly [what: string, frame: string | Buffer])[] = 
   ["a pull of nothing", '["pull",77]'],
   ["a word on a channel that is none", '{"channel":1,"done":-1}'],
   ["something else on a channel", '{"channel":1,"message":{"kind":"begun"}}'],
+  ["a map behind which there is more", '["resolve",5,["remap",0,["whoami"],[],[]],0]'],
+  ["a request behind which there is more", '["reject",5,["request","http://127.0.0.1:1/",{}],0]'],
+  ["a map in an end", '["abort",["remap",0,[],[],[]],0]'],
+  ["a push with more", '["push",["pipeline",0,["whoami"],[]],0]'],
+  ["a push that is no call", '["push",[[1,2,3]]]'],
+  ["a call in an argument", taking('["pipeline",0,["whoami"],[]]')],
+  ["a capability of ours as one of theirs", taking('["export",4294967294]')],
+  ["a release of less than one", `${whoami}\n["release",1,0]`],
+  ["a release of more than one", `${whoami}\n["release",1,2]`],
   ["too deep", deep(40)],
   ["far too deep", deep(400_000)],
   ["one of several messages", `${whoami}\nhello`],
@@ -142,6 +152,115 @@ describe("one connection", () => {
     const calls = Array.from({ length: 1000 }, () => whoami).join("\n");
     for (let count = 0; count < 12; count++) socket.send(calls);
     expect(await end).toEqual({ code: 4429, reason: "too_many" });
+  });
+
+  test("that holds as much as it may is answered nothing more, and ended when it releases nothing", async () => {
+    const time = new FakeTime();
+    const server = stack.use(await openRpcServer({ timers: time.timers }));
+    const { kernel } = await kernelOf(server);
+    const block = await post(kernel, "a line of text that is long enough\n".repeat(30_000));
+    for (const asks of [true, false]) {
+      const socket = await openSocket(server.url, server.owner.token);
+      const end = ended(socket);
+      let answers = 0;
+      socket.on("message", () => void answers++);
+      const call = JSON.stringify([
+        "push",
+        ["pipeline", 1, ["executeTool"], [{ name: "block_read", arguments: { block_id: block } }]],
+      ]);
+      const calls = Array.from({ length: 60 }, (_, at) =>
+        asks ? `${call}\n["pull",${at + 2}]` : call,
+      );
+      const attach = '["push",["pipeline",0,["attachKernel"],[{"kernel":"main"}]]]';
+      // Each in a frame of its own, so that answers come so too.
+      for (const frame of [attach, ...calls.flatMap((each) => each.split("\n"))])
+        socket.send(frame);
+      // 16 MiB, what was under way by then, and a few that nobody asked for.
+      await until(() => time.waiting > 0 && answers >= 15);
+      await kernel.position();
+      await until(() => {
+        time.pass(10_000);
+        return socket.readyState !== socket.OPEN;
+      });
+      expect(await end).toEqual({ code: 4429, reason: "too_many" });
+      expect(answers).toBeLessThan(40);
+    }
+  });
+
+  test("that releases what it is told has any number of answers, whatever it asks for beforehand", async () => {
+    const server = stack.use(await openRpcServer());
+    const socket = await openSocket(server.url, server.owner.token);
+    stack.defer(() => socket.terminate());
+    const count = 11_000;
+    const answered = new Set<number>();
+    const all = Promise.withResolvers<void>();
+    socket.on("message", (data: Buffer) => {
+      for (const text of data.toString("utf8").split("\n")) {
+        const [kind, id] = JSON.parse(text) as [string, number];
+        expect(kind).toBe("resolve");
+        answered.add(id);
+        socket.send(`["release",${id},1]`);
+      }
+      if (answered.size === count) all.resolve();
+    });
+    for (let at = 1; at <= count; at += 1000) {
+      const ids = Array.from({ length: 1000 }, (_, more) => at + more);
+      socket.send([...ids.map(() => whoami), ...ids.map((id) => `["pull",${id}]`)].join("\n"));
+      await until(() => answered.size >= at);
+    }
+    await all.promise;
+    expect(socket.readyState).toBe(socket.OPEN);
+  });
+
+  test("has no more subscriptions because it hears of no end", async () => {
+    const time = new FakeTime();
+    const limits = { subscriptions: 2 };
+    const server = stack.use(await openRpcServer({ limits, timers: time.timers }));
+    const { kernel, socket } = await kernelOf(server);
+    const told: unknown[] = [];
+    socket.on("message", (data: Buffer) => {
+      const text = data.toString("utf8");
+      if (text.startsWith("{")) told.push((JSON.parse(text) as { message: FeedMessage }).message);
+    });
+    // Released: its end is told, and not waited for.
+    for (let count = 0; count < 10; count++) {
+      const subscription = await kernel.feed({ channel: 1 });
+      await subscription.end();
+    }
+    expect(told).toMatchObject(
+      Array.from({ length: 10 }, () => [{ kind: "begun" }, { reason: "released" }]).flat(),
+    );
+    // Ended by us: it counts until it has heard, or for as long as it is given to.
+    await kernel.feed({ channel: 1 });
+    await kernel.feed({ channel: 2 });
+    await server.hall.world.close("main");
+    await until(() => told.length === 24);
+    await expect(kernel.feed({ channel: 3 })).rejects.toMatchObject({ code: "too_many" });
+    time.pass(10_000);
+    await until(() => /kumiko_feed_subscribers 0\n/.test(server.hall.metrics.render()));
+  });
+
+  test("a server that stops waits for every call, also of what is no tool", async () => {
+    const server = stack.use(await openRpcServer());
+    const { kernel } = await kernelOf(server);
+    const inside = await server.hall.kernelOf(server.owner.principal, "main");
+    const begun = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    const get = inside.toolFilter.get.bind(inside.toolFilter);
+    inside.toolFilter.get = async () => {
+      begun.resolve();
+      await go.promise;
+      return get();
+    };
+    const call = kernel.getToolFilter();
+    await begun.promise;
+    expect(server.hall.callsUnderWay).toBe(1);
+    const idle = server.hall.idle().then(() => "idle");
+    expect(await Promise.race([idle, kernel.position()])).toEqual({ position: 0 });
+    go.resolve();
+    await call;
+    expect(await idle).toBe("idle");
+    expect(server.hall.callsUnderWay).toBe(0);
   });
 
   test("leaves nothing behind when it goes", async () => {
@@ -248,6 +367,49 @@ describe("peers that do not read", () => {
     expect(await Promise.all(calls)).toContain("lost");
     expect(await kernel.position()).toEqual({ position: 1 });
   });
+
+  for (const [what, length, milliseconds] of [
+    ["more than may wait", 12, 2_500],
+    ["less than may wait", 3, 10_000],
+  ] as const) {
+    test(`who takes nothing while there is ${what} is ended in ${milliseconds} ms`, async () => {
+      const time = new FakeTime();
+      const outflow = { pause: 1024 * 1024, end: 8 * 1024 * 1024 };
+      const sent: string[] = [];
+      const socket = Object.assign(new EventEmitter(), {
+        readyState: 1,
+        bufferedAmount: 0,
+        send(frame: string): void {
+          this.bufferedAmount += frame.length;
+        },
+        pause: () => undefined,
+        resume: () => undefined,
+        terminate: () => undefined,
+        close: (_code: number, reason: string) => void sent.push(reason),
+      });
+      const transport = new Transport(
+        socket as unknown as WebSocket,
+        { timers: time.timers, resumed: () => undefined, closed: () => undefined },
+        outflow,
+      );
+      transport.send(["resolve", -1, "x".repeat(length * 1024 * 1024)]);
+      expect(transport.paused).toBe(true);
+      // The first look only says how much there is.
+      time.pass(2_500);
+      // What it takes counts as soon as it is as much as makes it pause.
+      if (length < 8) {
+        time.pass(milliseconds - 2_500);
+        socket.bufferedAmount -= outflow.pause;
+        time.pass(2_500);
+      }
+      time.pass(milliseconds - 1);
+      expect(sent).toEqual([]);
+      // A trickle does not.
+      socket.bufferedAmount -= 1;
+      time.pass(1);
+      expect(sent).toEqual(["resync"]);
+    });
+  }
 
   test("one that reads is answered, however much it asks for at once", async () => {
     const server = stack.use(await openRpcServer());

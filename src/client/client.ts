@@ -9,7 +9,7 @@ import type { SocketClass } from "./socket.ts";
 import { fromWire } from "./wire-error.ts";
 
 export interface ConnectOptions {
-  /** Where the server is: `http://127.0.0.1:4317`. */
+  /** Where the server is: `http://127.0.0.1:5864`. */
   readonly url: string;
   /** Without one, a browser is let in by its cookie. */
   readonly token?: string | undefined;
@@ -133,14 +133,18 @@ export class KumikoClient implements AsyncDisposable {
   /** Makes a call on whatever connection there is. */
   call<Result>(run: (link: Link) => Promise<Result>, { retry, signal }: Calling): Promise<Result> {
     return this.#atOnce.run(async () => {
+      let sent = false;
       for (;;) {
         signal?.throwIfAborted();
-        const link = await this.link(this.#patience, signal);
+        const link = await this.link(this.#patience, signal).catch((error: unknown) => {
+          throw sent && isOffline(error) ? unknownOutcome() : error;
+        });
         try {
           return await run(link);
         } catch (error) {
           if (link.isBroken(error)) {
             if (!retry) throw unknownOutcome();
+            sent = true;
             await link.closed;
             continue;
           }
@@ -333,6 +337,10 @@ function offline(url: string, cause: KumikoError | undefined): KumikoError {
     { url, sent: false },
     { cause },
   );
+}
+
+function isOffline(error: unknown): boolean {
+  return error instanceof KumikoError && error.code === "offline";
 }
 
 function unknownOutcome(): KumikoError {

@@ -40,7 +40,7 @@ export type FeedListener = (news: FeedNews) => void | Promise<void>;
 type Ended = Extract<FeedMessage, { kind: "ended" }>;
 
 /** What a server refuses now and may take later. */
-const passing: readonly string[] = ["closing", "closed", "too_many"];
+const passing: readonly string[] = ["closing", "closed", "in_use", "too_many"];
 /** Events asked for at once while catching up. */
 const PAGE = 1000;
 
@@ -211,7 +211,10 @@ export class Feed implements AsyncDisposable {
         })) as Synced;
       } catch (error) {
         if (link.isBroken(error)) return;
-        throw fromWire(error);
+        const told = fromWire(error);
+        if (!passing.includes(told.code)) throw told;
+        // What is still missing comes with the next subscription, or it is caught up with after that one.
+        return this.#client.pause(this.#backoff.next(), this.#stop.signal);
       }
       const { events, unavailable, position } = page;
       const chosen = events.filter(({ block }) => wanted?.has(block) ?? true);

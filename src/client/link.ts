@@ -70,8 +70,14 @@ export class Link {
   kernel(id: string): RpcKernel {
     let kernel = this.#kernels.get(id);
     if (kernel === undefined) {
-      kernel = this.world.attachKernel({ kernel: id }) as unknown as RpcKernel;
+      const attaching = this.world.attachKernel({ kernel: id });
+      kernel = attaching as unknown as RpcKernel;
       this.#kernels.set(id, kernel);
+      const made = kernel;
+      // Whoever called it is told why; the next call tries again.
+      attaching.catch(() => {
+        if (this.#kernels.get(id) === made) this.forget(id);
+      });
     }
     return kernel;
   }

@@ -5,6 +5,8 @@ import type { SocketLike } from "./socket.ts";
 
 /** Releases that wait for something to go with. */
 const LATER = 64;
+/** Characters that came since we last sent something: the server may be waiting for the release of what it holds. */
+const LATER_CHARACTERS = 256 * 1024;
 
 /** Why a connection ended. */
 export interface Closed {
@@ -33,6 +35,7 @@ export class Transport implements RpcTransportWithCustomEncoding {
   #flushing = false;
   #failed = false;
   #frames = 0;
+  #characters = 0;
 
   constructor(socket: SocketLike) {
     this.#socket = socket;
@@ -56,8 +59,8 @@ export class Transport implements RpcTransportWithCustomEncoding {
 
   send(message: unknown): void {
     if (this.#failed) throw this.broken;
-    if (isRelease(message) && this.#outgoing.length < LATER)
-      this.#outgoing.push(JSON.stringify(message));
+    const canWait = this.#outgoing.length < LATER && this.#characters < LATER_CHARACTERS;
+    if (canWait && isRelease(message)) this.#outgoing.push(JSON.stringify(message));
     else this.#sendText(JSON.stringify(message));
   }
 
@@ -100,12 +103,14 @@ export class Transport implements RpcTransportWithCustomEncoding {
     this.#flushing = false;
     const messages = this.#outgoing;
     this.#outgoing = [];
+    this.#characters = 0;
     if (messages.length > 0 && !this.#failed) this.#socket.send(messages.join("\n"));
   }
 
   #take(data: unknown): void {
     if (this.#failed || typeof data !== "string") return;
     this.#frames++;
+    this.#characters += data.length;
     let messages: unknown[];
     try {
       messages = data.split("\n").map((text): unknown => JSON.parse(text));

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { ZodObject } from "zod";
 import { KumikoError, type Timers } from "../../base/index.ts";
 import type { Kernel } from "../../kernel/index.ts";
 import type { Hall } from "../hall.ts";
 import type { Channels } from "./channels.ts";
 import { outflowLimits } from "../http/outflow.ts";
 import { checkScope, type Given, type Principal, type Scope } from "../principal.ts";
+import { retrySafe } from "../retry-safe.ts";
 
 export interface CallerLimits {
   /** Calls under way. */
@@ -112,6 +112,8 @@ export class Caller {
       throw tooMany("calls under way", this.limits.calls, "Wait for some to be answered.");
     }
     this.#calls++;
+    // A server that stops waits for these, whatever they do.
+    using _ = this.hall.count();
     try {
       this.#gone.signal.throwIfAborted();
       return await work();
@@ -139,8 +141,9 @@ export class Caller {
   ): Promise<unknown> {
     const call = {
       name,
-      input: this.#retrySafe(name, input, given.call),
+      input: retrySafe(this.hall.registry, name, input, given.call),
       given: { reader: this.reader, ...given },
+      counted: true,
     };
     if (cancel === undefined) return this.hall.callTool(this.#principal, kernel, call);
     using cancellable = this.#cancellableCall(cancel);
@@ -206,14 +209,6 @@ export class Caller {
     this.#gone.abort(why);
     for (const calls of this.#cancellable.values()) for (const call of calls) call.abort(why);
     for (const each of this.#subscriptions) void each.end("gone");
-  }
-
-  /** Whoever names a call means it to be carried out once: tools that can do so take the name as an argument. */
-  #retrySafe(name: string, input: unknown, call: string | undefined): unknown {
-    if (call === undefined || typeof input !== "object") return input;
-    const tool = this.hall.registry.list().find((each) => each.name === name.replace(".", "_"));
-    const takes = tool?.input instanceof ZodObject && "call_id" in tool.input.shape;
-    return takes ? { call_id: call, ...input } : input;
   }
 
   #cancellableCall(name: string): Disposable & { readonly signal: AbortSignal } {

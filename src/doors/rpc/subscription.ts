@@ -15,7 +15,7 @@ import { checkInput } from "./check-input.ts";
 import { Delivery } from "./delivery.ts";
 import { type Listener, listenerOf } from "./listener.ts";
 
-/** Milliseconds in which who was too slow has to hear that it was; then its connection is ended too. */
+/** Milliseconds in which a subscriber has to hear that it ends. Who was too slow for that too loses its connection. */
 const PATIENCE = 10_000;
 
 type AnyEvent = FeedEvent | LiveEvent<LiveTopic>;
@@ -49,6 +49,8 @@ export class Subscription extends RpcTarget implements RpcSubscription {
       for (const delivery of this.#deliveries) delivery.pump();
     },
   };
+  /** Resolves when nobody waits any more for the subscriber to hear of its end. */
+  readonly #givenUp = Promise.withResolvers<void>();
   #ended: Promise<void> | undefined;
 
   /** Who cannot be told, and sources that cannot be opened, are thrown. */
@@ -134,27 +136,42 @@ export class Subscription extends RpcTarget implements RpcSubscription {
 
   #end(reason: EndReason | "gone", error?: unknown): Promise<void> {
     this.#ended ??= this.#finish(reason, error);
+    if (reason === "gone") this.#givenUp.resolve();
     return this.#ended;
   }
 
   async #finish(reason: EndReason | "gone", error: unknown): Promise<void> {
     this.#stop.abort();
-    this.#registered[Symbol.dispose]();
     this.#whenEnded();
     if (reason === "failed") this.#caller.hall.log.warn({ err: error }, "a subscription failed");
     for (const delivery of this.#deliveries) delivery.stop();
-    const giveUp =
-      reason === "resync"
-        ? this.#caller.timers.after(PATIENCE, () => this.#caller.stalled())
-        : undefined;
+    // Until then it counts as one: who hears of nothing could have any number of them otherwise.
     try {
-      if (reason !== "gone") await this.#tell(ended(reason, error));
+      if (reason !== "gone") await this.#tellEnd(reason, error);
     } catch (untold) {
       // Whoever cannot be told is gone, or does not want to know.
       this.#caller.hall.log.debug({ err: untold, reason }, "a subscriber was not told of its end");
     } finally {
-      giveUp?.cancel();
       this.#listener[Symbol.dispose]();
+      this.#registered[Symbol.dispose]();
+    }
+  }
+
+  async #tellEnd(reason: EndReason, error: unknown): Promise<void> {
+    const told = this.#tell(ended(reason, error));
+    if (reason === "released") {
+      // It asked for that itself: nobody waits to hear that it has heard.
+      told.catch(() => undefined);
+      return;
+    }
+    const patience = this.#caller.timers.after(PATIENCE, () => {
+      if (reason === "resync") this.#caller.stalled();
+      this.#givenUp.resolve();
+    });
+    try {
+      await Promise.race([told, this.#givenUp.promise]);
+    } finally {
+      patience.cancel();
     }
   }
 }

@@ -4,27 +4,36 @@ import { KumikoError, type Timers } from "../../base/index.ts";
 import { closeCodes, type CloseReason } from "../../protocol/index.ts";
 import { parseJson } from "../http/body.ts";
 import { Outflow, outflowLimits, type OutflowLimits } from "../http/outflow.ts";
+import { Answers } from "./answers.ts";
 import { Channels } from "./channels.ts";
-import { vetMessage } from "./vet-message.ts";
+import { type Vetted, vetMessage } from "./vet-message.ts";
 
 /** Characters of messages that are sent as one frame. */
 const BATCH = 64 * 1024;
-/** Answers that the peer has not released. */
-const HELD = 10_000;
 /** Messages that came in and were not looked at yet; a frame may bring many. */
 const QUEUE = 20_000;
 /** Releases that wait for something to go with. */
 const LATER = 64;
 /** Calls handed on in one turn of the event loop. */
 const CALLS = 16;
+/** Milliseconds after which calls under way are not expected to be answered soon. */
+const SOON = 100;
 /**
- * Answers of these calls come all at once, however large: a peer that reads is not ended for that. One that takes
- * nothing for so many milliseconds while more than the limit waits is, and anyone at so many times the limit.
+ * Answers of calls under way come all at once, however large: a peer that reads is not ended for that. So often it is
+ * looked at whether one that does not read has taken as much as makes it pause: with more than the limit waiting it
+ * has to each time, with less within so many times. At so many times the limit anyone is ended.
  */
-const STALL = 2_500;
-const ANSWERS = 16;
+const LOOK = 2_500;
+const LOOKS = 4;
+const ANSWERS = 8;
+/** Milliseconds that a peer has to release answers when it holds as much as it may. */
+const PATIENCE = 10_000;
 /** Milliseconds that a peer has to answer when the connection is ended. */
 const LINGER = 1_000;
+
+interface Incoming extends Vetted {
+  readonly message: unknown;
+}
 
 export interface TransportPorts {
   readonly timers: Timers;
@@ -45,23 +54,33 @@ export class Transport implements RpcTransportWithCustomEncoding {
   readonly #ports: TransportPorts;
   readonly #outflow: Outflow;
   readonly #limits: OutflowLimits;
-  #incoming: unknown[] = [];
+  readonly #answers: Answers;
+  #incoming: Incoming[] = [];
   #next = 0;
+  /** What only asks for answers of calls that were begun, or makes room: it goes first, while others wait for room. */
+  #first: Incoming[] = [];
+  /** Calls that wait, and those of them whose answers were asked for already. */
+  #pushes = 0;
+  readonly #asked = new Set<number>();
+  /** How many of those that wait need an answer. */
+  readonly #needed = new Map<number, number>();
   #receiver: PromiseWithResolvers<unknown> | undefined;
   /** Calls that were handed on in this turn of the event loop. */
   #calls = 0;
   #stall: { cancel(): void } | undefined;
+  #full: { cancel(): void } | undefined;
+  #slow: { cancel(): void } | undefined;
   #outgoing: string[] = [];
   #outgoingCharacters = 0;
   #flushing = false;
   #batches = false;
-  #held = 0;
   #failed: Error | undefined;
 
   constructor(socket: WebSocket, ports: TransportPorts, limits: OutflowLimits = outflowLimits) {
     this.#socket = socket;
     this.#limits = limits;
     this.#ports = ports;
+    this.#answers = new Answers(limits.end);
     this.#outflow = new Outflow(
       socket,
       {
@@ -69,7 +88,8 @@ export class Transport implements RpcTransportWithCustomEncoding {
         paused: () => {
           socket.pause();
           this.#stall?.cancel();
-          this.#watch(Infinity);
+          // What is under way is answered before the first look: only then is it known how much there is to take.
+          this.#watch(Infinity, LOOKS);
         },
         resumed: () => {
           this.#stall?.cancel();
@@ -102,6 +122,11 @@ export class Transport implements RpcTransportWithCustomEncoding {
     const text = JSON.stringify(message);
     if (isRelease(message)) this.#sendLater(text);
     else this.#sendText(text);
+    if (isAnswer(message)) {
+      this.#answers.sent(message[1], text.length);
+      this.#waitForRoom();
+      this.#hand();
+    }
     return text.length;
   }
 
@@ -175,13 +200,26 @@ export class Transport implements RpcTransportWithCustomEncoding {
       this.channels.take(message);
       return;
     }
-    this.#held += vetMessage(message);
-    if (this.#held > HELD || this.#incoming.length - this.#next > QUEUE) {
-      this.end("too_many");
+    this.#sort({ message, ...vetMessage(message) });
+    if (this.#incoming.length - this.#next + this.#first.length > QUEUE) this.end("too_many");
+    else this.#hand();
+  }
+
+  #sort(incoming: Incoming): void {
+    const { kind, id, needs } = incoming;
+    const begun = id > 0 && id <= this.#answers.begun;
+    if (begun && (kind === "pull" || (kind === "release" && !this.#needed.has(id)))) {
+      this.#first.push(incoming);
       return;
     }
-    this.#incoming.push(message);
-    this.#hand();
+    if (kind === "pull" && id > 0) {
+      if (id > this.#answers.begun + this.#pushes) throw unknownCall(id);
+      this.#asked.add(id);
+      return;
+    }
+    for (const each of needs) this.#needed.set(each, (this.#needed.get(each) ?? 0) + 1);
+    if (kind === "push") this.#pushes++;
+    this.#incoming.push(incoming);
   }
 
   /**
@@ -189,21 +227,69 @@ export class Transport implements RpcTransportWithCustomEncoding {
    * so that a peer that asks for much and reads nothing makes no more than these answers.
    */
   #hand(): void {
-    if (this.#receiver === undefined || this.#next === this.#incoming.length) return;
-    if (this.#outflow.paused || this.#calls >= CALLS) return;
-    const message = this.#incoming[this.#next];
+    if (this.#receiver === undefined) return;
+    const next = this.#first.shift() ?? this.#overdue() ?? this.#queued();
+    if (next === undefined) return;
+    if (next.kind === "push") this.#count();
+    if (next.kind === "pull") this.#answers.ask(next.id);
+    if (next.kind === "release") this.#answers.release(next.id);
+    this.#waitForRoom();
+    if (this.#answers.tooMany) {
+      this.end("too_many");
+      return;
+    }
+    const receiver = this.#receiver;
+    this.#receiver = undefined;
+    receiver.resolve(next.message);
+  }
+
+  /** What is kept only because nobody asked for it is sent, so that it is known and released. */
+  #overdue(): Incoming | undefined {
+    const id = this.#answers.overdue;
+    return id === undefined ? undefined : pull(id);
+  }
+
+  #queued(): Incoming | undefined {
+    const next = this.#incoming[this.#next];
+    if (next === undefined || this.#outflow.paused || this.#answers.full) return undefined;
+    if (next.kind === "push" && (this.#calls >= CALLS || this.#isBusy())) return undefined;
     this.#next++;
     if (this.#next === this.#incoming.length) {
       this.#incoming = [];
       this.#next = 0;
     }
-    if (Array.isArray(message) && message[0] === "push") this.#count();
-    const receiver = this.#receiver;
-    this.#receiver = undefined;
-    receiver.resolve(message);
+    for (const id of next.needs) {
+      const others = this.#needed.get(id)! - 1;
+      if (others === 0) this.#needed.delete(id);
+      else this.#needed.set(id, others);
+    }
+    return next;
+  }
+
+  #isBusy(): boolean {
+    if (!this.#answers.busy) return false;
+    this.#slow ??= this.#ports.timers.after(SOON, () => {
+      this.#slow = undefined;
+      this.#answers.expectNone();
+      this.#hand();
+    });
+    return true;
+  }
+
+  #waitForRoom(): void {
+    if (this.#answers.full) {
+      this.#full ??= this.#ports.timers.after(PATIENCE, () => this.end("too_many"));
+    } else {
+      this.#full?.cancel();
+      this.#full = undefined;
+    }
   }
 
   #count(): void {
+    this.#pushes--;
+    this.#answers.begin();
+    const { begun } = this.#answers;
+    if (this.#asked.delete(begun)) this.#first.push(pull(begun));
     this.#calls++;
     if (this.#calls > 1) return;
     setImmediate(() => {
@@ -212,12 +298,13 @@ export class Transport implements RpcTransportWithCustomEncoding {
     });
   }
 
-  /** While the peer does not read: whether it took anything since the last time. */
-  #watch(before: number): void {
-    this.#stall = this.#ports.timers.after(STALL, () => {
+  /** While the peer does not read: whether it has taken enough since there was so much. */
+  #watch(before: number, looks: number): void {
+    this.#stall = this.#ports.timers.after(LOOK, () => {
       const { pending } = this.#outflow;
-      if (pending >= before && pending > this.#limits.end) this.end("resync");
-      else this.#watch(pending);
+      const took = pending + this.#limits.pause <= before;
+      if (!took && (pending > this.#limits.end || looks === 1)) this.end("resync");
+      else this.#watch(took ? pending : before, took ? LOOKS : looks - 1);
     });
   }
 
@@ -226,7 +313,10 @@ export class Transport implements RpcTransportWithCustomEncoding {
     this.#failed = error;
     this.#incoming = [];
     this.#next = 0;
+    this.#first = [];
     this.#stall?.cancel();
+    this.#full?.cancel();
+    this.#slow?.cancel();
     this.#receiver?.reject(error);
     this.#receiver = undefined;
     this.#ports.closed(error);
@@ -239,4 +329,17 @@ export class Transport implements RpcTransportWithCustomEncoding {
  */
 function isRelease(message: unknown): boolean {
   return Array.isArray(message) && message[0] === "release" && Number(message[1]) > 0;
+}
+
+/** An answer to a call of the peer's. */
+function isAnswer(message: unknown): message is [kind: string, id: number, value: unknown] {
+  return Array.isArray(message) && (message[0] === "resolve" || message[0] === "reject");
+}
+
+function pull(id: number): Incoming {
+  return { message: ["pull", id], kind: "pull", id, needs: [] };
+}
+
+function unknownCall(id: number): KumikoError {
+  return new KumikoError("invalid_argument", `There was no call ${id}.`, { call: id });
 }
