@@ -17,7 +17,6 @@ import { describe, expect, test } from "vitest";
 import { KumikoError } from "../src/base/index.ts";
 import { answering, printJson } from "../src/cli/answer.ts";
 import type { Terminal } from "../src/cli/terminal.ts";
-import { inputSchema } from "../src/tools/index.ts";
 import { tools, verbOf } from "../src/cli/home/tools.ts";
 import { command, type Home, temporaryHome } from "./support/kumiko.ts";
 import { runProgram } from "./support/process.ts";
@@ -158,7 +157,7 @@ describe("verbs of tools", () => {
       expect([tool.name, code]).toEqual([tool.name, 0]);
       const flat = out.replaceAll(/\s+/g, " ");
       expect(flat).toContain(tool.description);
-      for (const name of Object.keys(inputSchema(tool).properties)) {
+      for (const name of Object.keys(tool.input.properties)) {
         const flag = `--${name.replaceAll("_", "-")}`;
         expect(flat.includes(flag) || flat.includes(flag.replace("--", "--of-"))).toBe(true);
       }

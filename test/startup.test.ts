@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { command } from "./support/kumiko.ts";
+import { startServer } from "../src/app/server.ts";
+import { command, type Home, temporaryHome } from "./support/kumiko.ts";
 import { root, runProgram } from "./support/process.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const LISTING = `
   import { registerHooks } from "node:module";
@@ -15,13 +15,11 @@ const LISTING = `
 `;
 
 /** The files and packages that a verb loads, as paths below the project. */
-async function loadedBy(...args: string[]): Promise<string[]> {
-  using folder = temporaryFolder();
+async function loadedBy(home: Home, ...args: string[]): Promise<string[]> {
+  const { folder, environment } = home;
   const hook = pathToFileURL(folder.write("listing.mjs", LISTING)).href;
   const listed = folder.write("listed.json", "[]");
-  const env = { ...process.env, LISTED: listed, KUMIKO_HOME: `${folder.path}/home` };
-  const made = await runProgram(process.execPath, [command, "context", "new", "main"], { env });
-  expect(made).toMatchObject({ code: 0, stderr: "" });
+  const env = { ...environment, LISTED: listed };
   const ended = await runProgram(process.execPath, ["--import", hook, command, ...args], { env });
   expect(ended).toMatchObject({ code: 0, stderr: "" });
   const urls = JSON.parse(readFileSync(listed, "utf8")) as string[];
@@ -30,20 +28,65 @@ async function loadedBy(...args: string[]): Promise<string[]> {
     .map((url) => relative(root, fileURLToPath(url)));
 }
 
-const TOOLS = /^src\/tools\/|^src\/protocol\/|\/zod\//;
-const KERNEL = /^src\/(kernel|store|blocks|app)\/|\/(better-sqlite3|loro-crdt)\//;
-const DOORS = /^src\/doors\//;
+const TOOLS = /^src\/tools\/|^src\/protocol\/(?!rpc-version|replica-frame)|\/zod\//;
+const KERNEL = /^src\/(kernel|blocks)\/|\/loro-crdt\//;
+const STORE = /^src\/store\/(?!sqlite\/lock)/;
+const DATABASE = /^src\/store\/|\/better-sqlite3\//;
+const DOORS = /^src\/doors\/(?!locked-file)|\/(ws|capnweb|pino|hono)\//;
+const APP = /^src\/app\//;
+const CLIENT = /^src\/client\//;
+const SERVING =
+  /^src\/doors\/(?!locked-file)|^src\/kernel\/|^src\/blocks\/|\/(loro-crdt|pino|hono)\//;
 
 describe("a verb loads what it needs and nothing else", () => {
   test.each([
-    { args: ["--version"], spared: [TOOLS, KERNEL, DOORS, /commander/] },
-    { args: ["--help"], spared: [TOOLS, KERNEL, DOORS] },
-    { args: ["kernel", "list"], spared: [TOOLS, DOORS, /^src\/store\//, /better-sqlite3/] },
-    { args: ["context", "list"], spared: [TOOLS, DOORS, /loro-crdt/] },
-    { args: ["du"], spared: [TOOLS, DOORS, /loro-crdt/] },
+    { args: ["--version"], spared: [TOOLS, KERNEL, DATABASE, DOORS, CLIENT, APP, /commander/] },
+    { args: ["--help"], spared: [TOOLS, KERNEL, DATABASE, DOORS, CLIENT, APP] },
+    { args: ["kernel", "list"], spared: [TOOLS, DATABASE, DOORS, CLIENT] },
+    { args: ["block", "read", "--help"], spared: [TOOLS, KERNEL, DATABASE, DOORS, CLIENT] },
+    // Without a server a verb is its own server; what only some verbs need is still left out.
+    {
+      args: ["context", "list"],
+      spared: [CLIENT, /\/(loro-crdt|hono|ws)\//, /^src\/doors\/(http\/(?!outflow)|mcp|replica)/],
+    },
+    {
+      args: ["du"],
+      spared: [CLIENT, /\/(loro-crdt|hono|ws)\//, /^src\/doors\/(http\/(?!outflow)|mcp|replica)/],
+    },
   ])("kumiko $args", async ({ args, spared }) => {
-    const files = await loadedBy(...args);
+    using home = temporaryHome();
+    expect(await home.run(["context", "new", "main"])).toMatchObject({ code: 0, err: "" });
+    const files = await loadedBy(home, ...args);
     expect(files).toContain("src/cli/main.ts");
     for (const rooms of spared) expect(files.filter((file) => rooms.test(file))).toEqual([]);
+  });
+
+  test.each([
+    { args: ["context", "list"] },
+    { args: ["block", "read", "main~ann~1"] },
+    {
+      args: [
+        "block",
+        "edit",
+        "main~ann~1",
+        "--base-version",
+        "1",
+        "--operations",
+        '[{"op":"insert","line":0,"content":"x"}]',
+      ],
+    },
+    { args: ["history", "main~ann~1"] },
+    { args: ["search", "Hello"] },
+  ])("kumiko $args with a server", async ({ args }) => {
+    using home = temporaryHome();
+    await home.run(["context", "new", "main"]);
+    const block = ["--context", "main", "--role", "user", "--kind", "text", "--content", "Hello"];
+    await home.run(["block", "create", ...block]);
+    await using server = await startServer({ home: home.environment["KUMIKO_HOME"]! });
+    const files = await loadedBy(home, ...args);
+    expect(server.hall.callsUnderWay).toBe(0);
+    expect(files).toContain("src/client/client.ts");
+    for (const rooms of [TOOLS, SERVING, STORE])
+      expect(files.filter((file) => rooms.test(file))).toEqual([]);
   });
 });

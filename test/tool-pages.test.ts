@@ -1,7 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { blockStreams, blockTools, inputSchema, referencePages } from "../src/tools/index.ts";
+import {
+  blockStreams,
+  blockTools,
+  inputSchema,
+  referencePages,
+  toolForms,
+} from "../src/tools/index.ts";
 
 const folder = join(import.meta.dirname, "..", "docs", "tools");
 const tools = [...blockTools, ...blockStreams];
@@ -16,6 +22,11 @@ describe("reference pages", () => {
 
   test.each([...pages])("%s says what the definition says", (name, text) => {
     expect(readFileSync(join(folder, name), "utf8"), "run `npm run docs`").toBe(text);
+  });
+
+  test("the command line knows the tools as they are", () => {
+    const kept = join(import.meta.dirname, "..", "src", "cli", "home", "tools.json");
+    expect(JSON.parse(readFileSync(kept, "utf8")), "run `npm run docs`").toEqual(toolForms(tools));
   });
 
   test.each(tools.map((tool) => [tool.name, tool] as const))(

@@ -2,7 +2,8 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { HomeFolder, openWorld } from "../../src/app/index.ts";
+import { HomeFolder } from "../../src/app/index.ts";
+import { openWorld } from "../../src/app/world.ts";
 import type { Kernel } from "../../src/kernel/index.ts";
 import { blockTools, ToolRegistry } from "../../src/tools/index.ts";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";

@@ -2,7 +2,8 @@
  * A process that opens a kernel and reads its last blocks, as a person's first look does; prints how many
  * milliseconds after its start it had them, and how much memory it took.
  */
-import { HomeFolder, openWorld } from "../../src/app/index.ts";
+import { HomeFolder } from "../../src/app/index.ts";
+import { openWorld } from "../../src/app/world.ts";
 import { blockTools, ToolRegistry } from "../../src/tools/index.ts";
 
 const LAST = 50;

@@ -1,5 +1,8 @@
 import { Command } from "commander";
 import { answering } from "./answer.ts";
+import { addAgentVerbs } from "./doors/agent-verbs.ts";
+import { addMcpVerb } from "./doors/mcp-verb.ts";
+import { addDoorVerbs } from "./doors/verbs.ts";
 import { homeOptions, wholeNumber } from "./home/options.ts";
 import { addHomeVerbs } from "./home/verbs.ts";
 import type { Terminal } from "./terminal.ts";
@@ -21,6 +24,9 @@ export async function verbs(
     .enablePositionalOptions()
     .configureHelp({ subcommandTerm })
     .showHelpAfterError("(kumiko --help shows what there is)");
+  addDoorVerbs(terminal, program, finish);
+  addMcpVerb(terminal, program, finish);
+  addAgentVerbs(terminal, program, finish);
   await addHomeVerbs(terminal, program, argv, finish);
 
   const patch = program.command("patch").description("check or apply a unified diff");
@@ -64,7 +70,38 @@ export async function verbs(
     });
 
   addDiffVerb(terminal, program, finish);
+  addPromptVerbs(terminal, program, finish);
   return program;
+}
+
+function addPromptVerbs(
+  terminal: Terminal,
+  program: Command,
+  finish: (code: number) => void,
+): void {
+  const family = program.command("prompt").description("read and render tree-structured text");
+  const verb = (name: string, description: string): Command =>
+    family
+      .command(name)
+      .description(description)
+      .argument("[file]", "a file, or - for standard input", "-")
+      .option("--format <name>", "xml, markdown or tree (default: by name, else xml)")
+      .option("--json", "print one JSON object", false);
+  verb("parse", "show the tree of a text and what is odd about it; the exit code is then 1")
+    .option("--tags <names>", "the tags that are structure, separated by commas (default: all)")
+    .option("--events", "print what a parser tells while it reads, one JSON value per line", false)
+    .action(async (file: string, flags) => {
+      const run = async (): Promise<number> =>
+        (await import("./prompt-command.ts")).runParse(terminal, file, flags);
+      finish(await answering(terminal, flags.json, run));
+    });
+  verb("render", "print what a model reads of a stored tree (parse --json) or of a text")
+    .option("--messages", "one part for each role", false)
+    .action(async (file: string, flags) => {
+      const run = async (): Promise<number> =>
+        (await import("./prompt-command.ts")).runRender(terminal, file, flags);
+      finish(await answering(terminal, flags.json, run));
+    });
 }
 
 function addDiffVerb(terminal: Terminal, program: Command, finish: (code: number) => void): void {

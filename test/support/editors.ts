@@ -4,8 +4,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { WebSocket } from "ws";
 import { KumikoError, type Random } from "../../src/base/index.ts";
-import type { KernelClient, SocketClass } from "../../src/client/index.ts";
-import type { Replica } from "../../src/client/replica.ts";
+import type { KernelClient, Replica, SocketClass } from "../../src/client/index.ts";
 import { command, type Home } from "./kumiko.ts";
 
 /** Someone who writes lines into a block, through one of the doors. */
@@ -52,20 +51,38 @@ const passing: readonly string[] = [
   "fenced",
 ];
 
-/** Makes a call under one name until it is answered. */
-async function untilAnswered<Result>(call: (name: string) => Promise<Result>): Promise<Result> {
-  for (let name: string = randomUUID(); ;) {
+type Input = { readonly [name: string]: unknown };
+
+/** Reads until it is answered. */
+async function untilRead<Result>(read: () => Promise<Result>): Promise<Result> {
+  for (;;) {
     try {
-      return await call(name);
+      return await read();
     } catch (error) {
-      if (!(error instanceof KumikoError)) throw error;
-      if (process.env["ZZ"]) process.stderr.write(`  again: ${error.code} ${error.message.slice(0, 150)}\n`);
-      // What did not fit was not written; what is asked for next is another call.
-      if (error.code === "conflict") name = randomUUID();
-      else if (!passing.includes(error.code)) throw error;
+      if (!(error instanceof KumikoError) || !passing.includes(error.code)) throw error;
       await later(20);
     }
   }
+}
+
+/** Makes one call, under one name, until it is answered. What does not fit was not written: then it makes another. */
+async function untilWritten(
+  prepare: () => Promise<Input>,
+  call: (input: Input & { readonly call_id: string }) => Promise<unknown>,
+): Promise<void> {
+  for (;;) {
+    const input = { ...(await untilRead(prepare)), call_id: randomUUID() };
+    try {
+      await untilRead(() => call(input));
+      return;
+    } catch (error) {
+      if (!(error instanceof KumikoError) || error.code !== "conflict") throw error;
+    }
+  }
+}
+
+function replacing(block: string, before: string, after: string): () => Promise<Input> {
+  return () => Promise.resolve({ block_id: block, old: `${before}\n`, new: `${after}\n` });
 }
 
 /** Calls tools over RPC, now and then twice at once. */
@@ -82,47 +99,35 @@ export class ToolEditor implements Editor {
   }
 
   async add(block: string, line: string): Promise<void> {
-    await untilAnswered(async (call_id) => {
+    const prepare = async (): Promise<Input> => {
       const seen = this.#seen.get(block);
-      const { version, lines } =
-        seen !== undefined && this.#random.below(3) > 0 ? seen : await this.#look(block);
+      this.#seen.delete(block);
+      const stale = seen !== undefined && this.#random.below(3) > 0;
+      const { version, lines } = stale ? seen : await this.#look(block);
       const operation = { op: "insert", line: this.#random.below(lines + 1), content: line };
-      this.#seen.set(block, { version, lines });
-      return this.#call("block_edit", {
-        block_id: block,
-        base_version: version,
-        operations: [operation],
-        call_id,
-      }).catch((error: unknown) => {
-        this.#seen.delete(block);
-        throw error;
-      });
-    });
+      return { block_id: block, base_version: version, operations: [operation] };
+    };
+    await untilWritten(prepare, (input) => this.#call("block_edit", input));
   }
 
   async change(block: string, before: string, after: string): Promise<void> {
-    await untilAnswered((call_id) =>
-      this.#call("block_replace", {
-        block_id: block,
-        old: `${before}\n`,
-        new: `${after}\n`,
-        call_id,
-      }),
+    await untilWritten(replacing(block, before, after), (input) =>
+      this.#call("block_replace", input),
     );
   }
 
   async read(block: string): Promise<string> {
-    return untilAnswered(
-      async () => (await this.#kernel.getDocumentState({ block_id: block })).text,
-    );
+    return untilRead(async () => (await this.#kernel.getDocumentState({ block_id: block })).text);
   }
 
   async #look(block: string): Promise<{ version: number; lines: number }> {
     const { version, text } = await this.#kernel.getDocumentState({ block_id: block });
-    return { version, lines: text.split("\n").length - 1 };
+    const seen = { version, lines: text.split("\n").length - 1 };
+    this.#seen.set(block, seen);
+    return seen;
   }
 
-  async #call(name: string, input: { [name: string]: unknown }): Promise<void> {
+  async #call(name: string, input: Input): Promise<void> {
     const once = (): Promise<unknown> => this.#kernel.executeTool({ name, arguments: input });
     const twice = this.#random.below(3) === 0;
     const answers = await Promise.all(twice ? [once(), once()] : [once()]);
@@ -170,49 +175,42 @@ export class McpEditor implements Editor, AsyncDisposable {
   }
 
   async add(block: string, line: string): Promise<void> {
-    await untilAnswered(async (call_id) => {
+    const prepare = async (): Promise<Input> => {
       const read = (await this.#call("block_read", { block_id: block })) as { version: number };
-      await this.#call("block_edit", {
-        block_id: block,
-        base_version: read.version,
-        operations: [{ op: "insert", line: 0, content: line }],
-        call_id,
-      });
-    });
+      const operations = [{ op: "insert", line: 0, content: line }];
+      return { block_id: block, base_version: read.version, operations };
+    };
+    await untilWritten(prepare, (input) => this.#call("block_edit", input));
   }
 
   async change(block: string, before: string, after: string): Promise<void> {
-    await untilAnswered((call_id) =>
-      this.#call("block_replace", {
-        block_id: block,
-        old: `${before}\n`,
-        new: `${after}\n`,
-        call_id,
-      }),
+    await untilWritten(replacing(block, before, after), (input) =>
+      this.#call("block_replace", input),
     );
   }
 
   async read(block: string): Promise<string> {
     const input = { block_id: block, line_numbers: false };
-    const answer = (await untilAnswered(() => this.#call("block_read", input))) as {
+    const { content } = (await untilRead(() => this.#call("block_read", input))) as {
       content: string;
     };
     // The first line says what it is.
-    return answer.content.slice(answer.content.indexOf("\n") + 1);
+    return content.slice(content.indexOf("\n") + 1);
   }
 
   /** The agent's own process ends, in the middle of whatever it does. */
   async leave(): Promise<void> {
     const client = this.#client;
     this.#client = undefined;
-    await (await client)?.close();
+    // One that never came about needs no end.
+    await (await client?.catch(() => undefined))?.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.leave();
   }
 
-  async #call(name: string, input: { [name: string]: unknown }): Promise<unknown> {
+  async #call(name: string, input: Input): Promise<unknown> {
     this.#client ??= this.#connect();
     const client = this.#client;
     let answer;
@@ -254,28 +252,23 @@ export class CommandEditor implements Editor {
   async add(block: string, line: string): Promise<void> {
     // As it was made: whatever others wrote since stands around it.
     const operations = JSON.stringify([{ op: "insert", line: 1, content: line }]);
-    await untilAnswered((call_id) =>
-      this.#run(
-        "edit",
-        block,
-        "--base-version",
-        "1",
-        "--operations",
-        operations,
-        "--call-id",
-        call_id,
-      ),
+    await untilWritten(
+      () => Promise.resolve({ operations }),
+      ({ call_id }) =>
+        this.#run(
+          ...`edit ${block} --base-version 1 --call-id ${call_id} --operations`.split(" "),
+          operations,
+        ),
     );
   }
 
   async read(block: string): Promise<string> {
-    return String(
-      (await untilAnswered(() => this.#run("read", block, "--no-line-numbers")))["content"],
-    );
+    const { content } = await untilRead(() => this.#run("read", block, "--no-line-numbers"));
+    return String(content);
   }
 
-  async #run(verb: string, ...args: string[]): Promise<{ [name: string]: unknown }> {
-    const { stdout, stderr } = await this.#home.program(["block", verb, ...args, "--json"]);
+  async #run(...args: string[]): Promise<{ [name: string]: unknown }> {
+    const { stdout, stderr } = await this.#home.program(["block", ...args, "--json"]);
     const answer = JSON.parse(stdout || "{}") as { ok?: boolean; error?: KumikoError };
     if (answer.error !== undefined)
       throw new KumikoError(answer.error.code, answer.error.message, answer.error.facts);

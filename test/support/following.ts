@@ -48,11 +48,9 @@ export function following(home: Home, args: readonly string[]): Following {
       };
       looking.add(check);
       check();
-      const over = ended.promise.then(() => {
-        if (!printed(out, err)) throw new Error(`it ended, having printed: ${out}${err}`);
-      });
-      await Promise.race([promise, over]);
+      await Promise.race([promise, ended.promise]);
       looking.delete(check);
+      if (!printed(out, err)) throw new Error(`it ended, having printed: ${out}${err}`);
     },
     async stop(signal) {
       child.kill(signal);

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { fitting } from "../../app/index.ts";
-import type { ContextInfo } from "../../kernel/index.ts";
+import type { RpcAnswers } from "../../protocol/index.ts";
 import { printJson, styled } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
@@ -19,7 +19,7 @@ export function newContext(terminal: Terminal, context: string, flags: HomeFlags
     flags,
     "kumiko context new",
     async (kernel, { actor }) => {
-      const info = await kernel.contexts.create(context, actor);
+      const info = await kernel.change((each) => each.createContext({ context, actor }));
       if (flags.json) await printJson(terminal, { ok: true, kernel: kernel.id, ...info });
       else
         await terminal.print(
@@ -34,7 +34,7 @@ export function newContext(terminal: Terminal, context: string, flags: HomeFlags
 
 export function listContexts(terminal: Terminal, flags: HomeFlags): Promise<number> {
   return withKernel(terminal, flags, "kumiko context list", async (kernel) => {
-    const contexts = await kernel.contexts.list();
+    const contexts = await kernel.ask((each) => each.listContexts());
     if (flags.json) {
       await printJson(terminal, { ok: true, kernel: kernel.id, contexts });
       return exitCode.fine;
@@ -48,6 +48,8 @@ export function listContexts(terminal: Terminal, flags: HomeFlags): Promise<numb
     return exitCode.fine;
   });
 }
+
+type ContextInfo = RpcAnswers["Kernel"]["listContexts"][number];
 
 function since(terminal: Terminal, { created, by, damaged }: ContextInfo): string {
   return created === null || by === null
@@ -63,26 +65,14 @@ export function showContext(
   context: string,
   flags: HomeFlags,
 ): Promise<number> {
-  return withKernel(terminal, flags, "kumiko context show", async (kernel, { actor, signal }) => {
-    const [{ registry }, { printList }] = await Promise.all([
-      import("./tools.ts"),
-      import("./tool-answer.ts"),
-    ]);
-    const members = await kernel.contexts.members(context);
-    const info = (await kernel.contexts.list()).find((each) => each.context === context) ?? {
-      context,
-      created: null,
-      by: null,
-      damaged: `There is no entry of ${context} any more.`,
-    };
-    const listed = (await registry.execute(
-      kernel,
-      "block_list",
-      { actor, signal },
-      { context, depth: 100, limit: SHOWN },
-    )) as { blocks: unknown[]; truncated: boolean };
+  return withKernel(terminal, flags, "kumiko context show", async (kernel, { actor }) => {
+    const { printList } = await import("./tool-answer.ts");
+    const { members, blocks, truncated, ...info } = await kernel.ask(async (each) => {
+      using opened = await each.openContext({ context, actor });
+      return opened.show({ limit: SHOWN });
+    });
     if (flags.json) {
-      await printJson(terminal, { ok: true, kernel: kernel.id, ...info, members, ...listed });
+      await printJson(terminal, { ok: true, ...info, members, blocks, truncated });
       return exitCode.fine;
     }
     const there = members.map(({ nick, instance }) => `${nick} (${instance})`).join(", ");
@@ -91,9 +81,9 @@ export function showContext(
         `${styled(terminal, "dim", `kernel ${kernel.id}, `)}${since(terminal, info)}`,
       `members: ${there === "" ? "none" : there}`,
       "",
-      ...printList(terminal, { ...listed, truncated: false }),
+      ...printList(terminal, { blocks, truncated: false }),
     ];
-    if (listed.truncated)
+    if (truncated)
       lines.push(`only the first ${SHOWN}: kumiko block list --context ${context} --depth 100`);
     await terminal.print(`${lines.join("\n")}\n`);
     return exitCode.fine;
@@ -107,7 +97,12 @@ export function joinContext(
 ): Promise<number> {
   return withKernel(terminal, flags, "kumiko context join", async (kernel, { actor }) => {
     const { nick, instance } = memberOf(flags, actor);
-    const member = await kernel.contexts.join(context, { nick, instance, by: actor });
+    // To join again changes nothing.
+    await kernel.ask(async (each) => {
+      using joined = await each.joinContext({ context, nick, instance, actor });
+      return joined === undefined;
+    });
+    const member = { context, kernel: kernel.id, nick, instance };
     if (flags.json) await printJson(terminal, { ok: true, ...member });
     else await terminal.print(`${nick} (${instance}) is in ${context}.\n`);
     return exitCode.fine;
@@ -120,8 +115,8 @@ export function leaveContext(
   flags: MemberFlags,
 ): Promise<number> {
   return withKernel(terminal, flags, "kumiko context leave", async (kernel, { actor }) => {
-    const member = { context, kernel: kernel.id, ...memberOf(flags, actor) };
-    const left = await kernel.contexts.leave(member, actor);
+    const asked = { context, ...memberOf(flags, actor), actor };
+    const { left, ...member } = await kernel.change((each) => each.leaveContext(asked));
     const who = `${member.nick} (${member.instance})`;
     if (flags.json) await printJson(terminal, { ok: true, left, ...member });
     else await terminal.print(`${who} ${left ? "has left" : "was not in"} ${context}.\n`);

@@ -3,7 +3,7 @@ import { printedDiff, printJson } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
 import type { HomeFlags } from "./options.ts";
-import { registry } from "./tools.ts";
+import { callTool } from "./call-tool.ts";
 import { withKernel } from "./with-kernel.ts";
 
 interface Wanted {
@@ -20,7 +20,7 @@ export async function diffBlock(
 ): Promise<number> {
   const input = { block_id: block, from: version(from), ...(to && { to: version(to) }) };
   const answer = (await withKernel(terminal, flags, "kumiko diff", (kernel, caller) =>
-    registry.execute(kernel, "block_diff", caller, input),
+    callTool(kernel, caller, { name: "block_diff", arguments: input }),
   )) as { diff: string };
   const different = answer.diff !== "";
   if (flags.json) await printJson(terminal, { ok: true, different, ...answer });

@@ -1,3 +1,5 @@
+import { findServer } from "../../app/running.ts";
+import { KumikoError } from "../../base/index.ts";
 import {
   type Diagnosis,
   diagnose,
@@ -9,14 +11,20 @@ import {
 import { printJson, styled } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
+import { chosenKernel } from "./chosen-kernel.ts";
 import { counted } from "./counted.ts";
 import { ExportFolder } from "./export-folder.ts";
 import type { HomeFlags } from "./options.ts";
-import { homeOf, kernelOf, untilInterrupted } from "./with-kernel.ts";
+import { homeOf, untilInterrupted, withKernel } from "./with-kernel.ts";
 
 export interface DoctorFlags extends HomeFlags {
   readonly export?: string;
   readonly force?: boolean;
+}
+
+interface Found {
+  readonly findings: readonly Pick<Diagnosis["findings"][number], "effect" | "sentence">[];
+  readonly blocks: readonly unknown[];
 }
 
 interface Rescued {
@@ -26,11 +34,15 @@ interface Rescued {
   readonly nothing: number;
 }
 
-/** Finds what is damaged, explains it, and saves what can be read. Works on a copy: nothing is changed. */
+/**
+ * Finds what is damaged, explains it, and saves what can be read. Works on a copy: nothing is changed. A server that
+ * has the kernel looks itself.
+ */
 export async function runDoctor(terminal: Terminal, flags: DoctorFlags): Promise<number> {
-  using interruption = terminal.interruption();
   const home = homeOf(terminal, flags, "kumiko doctor");
-  const kernel = kernelOf(terminal, flags);
+  if ((await findServer(home.place)) !== undefined) return askServer(terminal, flags);
+  using interruption = terminal.interruption();
+  const { id: kernel } = await chosenKernel(terminal, flags, home);
   if (!(await home.has(kernel))) throw await unknownKernel(home, kernel);
   const { diagnosis, rescued } = await home.examine(kernel, async (store) => ({
     diagnosis: await untilInterrupted(interruption.signal, diagnose(store)),
@@ -46,6 +58,42 @@ export async function runDoctor(terminal: Terminal, flags: DoctorFlags): Promise
   return healthy ? exitCode.fine : exitCode.rejected;
 }
 
+/** What a server says of the kernel it works with: what is stored, and not what could be saved of it. */
+function askServer(terminal: Terminal, flags: DoctorFlags): Promise<number> {
+  return withKernel(terminal, flags, "kumiko doctor", async (kernel, { signal }) => {
+    if (flags.export !== undefined) {
+      throw new KumikoError(
+        "in_use",
+        `A server has the kernel ${kernel.id}: stop it first, so that what can be saved is taken from a copy. ` +
+          "`kumiko export` writes what the server can read.",
+        { kernel: kernel.id, url: kernel.server ?? null },
+      );
+    }
+    const verified = untilInterrupted(
+      signal,
+      kernel.ask((each) => each.verify()),
+    );
+    const { findings, blocks } = await verified;
+    const healthy = findings.length === 0;
+    if (flags.json)
+      await printJson(terminal, {
+        ok: healthy,
+        kernel: kernel.id,
+        server: kernel.server,
+        findings,
+        blocks,
+      });
+    else {
+      await terminal.print(described(terminal, kernel.id, { findings, blocks }, undefined));
+      if (!healthy)
+        await terminal.complain(
+          "kumiko: the server said so of the kernel it works with; stopped, a copy is examined and can be exported\n",
+        );
+    }
+    return healthy ? exitCode.fine : exitCode.rejected;
+  });
+}
+
 /** What can be read is in the export, not in a report. */
 function withoutTexts({ findings, blocks }: Diagnosis): object {
   const told = blocks.map(({ block, readable }) => ({
@@ -58,7 +106,7 @@ function withoutTexts({ findings, blocks }: Diagnosis): object {
 function described(
   terminal: Terminal,
   kernel: string,
-  { findings, blocks }: Diagnosis,
+  { findings, blocks }: Found,
   rescued: Rescued | undefined,
 ): string {
   const lines: string[] = [];

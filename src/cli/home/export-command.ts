@@ -1,9 +1,9 @@
 import { extname } from "node:path";
-import { KumikoError } from "../../base/index.ts";
-import type { BlockText, Kernel, ListedBlock } from "../../kernel/index.ts";
+import type { RpcAnswers, RpcKernel } from "../../protocol/index.ts";
 import { printJson, styled } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
+import type { OpenKernel } from "./access.ts";
 import { counted } from "./counted.ts";
 import { ExportFolder } from "./export-folder.ts";
 import type { HomeFlags } from "./options.ts";
@@ -15,12 +15,15 @@ export interface ExportFlags extends HomeFlags {
   readonly force?: boolean;
 }
 
+type Exported = RpcAnswers["Kernel"]["exportPage"]["blocks"][number];
+type Authors = RpcAnswers["Kernel"]["authors"];
+
 interface Entry {
   readonly context: string;
   readonly block: string;
-  readonly name: string;
-  description: object;
-  unreadable: string | undefined;
+  readonly index: object;
+  /** Undefined when it could not be read. */
+  readonly file: string | undefined;
 }
 
 /** Writes one file per block, in conversation order, and an index that says what they are. */
@@ -30,38 +33,40 @@ export function exportKernel(
   flags: ExportFlags,
 ): Promise<number> {
   return withKernel(terminal, flags, "kumiko export", async (kernel, { signal }) => {
-    const position = flags.atPosition ?? kernel.feed.head;
-    kernel.feed.checkPosition(position);
-    if (flags.context !== undefined) await kernel.contexts.check(flags.context);
-    const contexts = (await kernel.contexts.list()).filter(
-      ({ context }) => flags.context === undefined || flags.context === context,
-    );
+    const reading = <Result>(run: (each: RpcKernel) => Promise<Result>): Promise<Result> =>
+      untilInterrupted(signal, kernel.ask(run));
+    const position = flags.atPosition ?? (await reading((each) => each.position())).position;
+    const authors = await reading((each) => each.authors({ position }));
+    const contexts = await chosenContexts(kernel, flags.context);
     const folder = await ExportFolder.prepare(terminal, name, flags.force ?? false);
-    const authors = await untilInterrupted(signal, kernel.authors(position));
+    const tell = progress(terminal, flags.json, Object.keys(authors).length);
     const entries: Entry[] = [];
-    for (const { context } of contexts)
-      entries.push(...(await untilInterrupted(signal, entriesOf(kernel, context, position))));
-    const files = entries.map((entry) => ({
-      name: entry.name,
-      text: () => textOf(kernel, entry, position, authors),
-    }));
-    await folder.write(files, signal, progress(terminal, flags.json, files.length));
-    const unreadable = entries.filter((entry) => entry.unreadable !== undefined);
-    const written = entries.filter((entry) => entry.unreadable === undefined);
-    await folder.finish(
-      written.map((entry) => entry.name),
-      {
-        kernel: kernel.id,
-        position,
-        contexts: contexts.map((info) => ({
-          ...info,
-          blocks: entries.filter(({ context }) => context === info.context).map(toIndex),
-        })),
-      },
-    );
+    for (const { context } of contexts) {
+      const nameOf = namer(context, authors);
+      for (let after: string | undefined, more = true; more; more = after !== undefined) {
+        const asked = { context, position, ...(after !== undefined && { after }) };
+        const page = await reading((each) => each.exportPage(asked));
+        const named = page.blocks.map((block) => ({ block, name: nameOf(block) }));
+        const files = named.map((each) => ({ name: each.name, text: async () => each.block.text }));
+        const before = entries.length;
+        await folder.write(files, signal, (done) => tell(before + done));
+        entries.push(...named.map((each) => entryOf(context, each.block, each.name, authors)));
+        ({ after } = page);
+      }
+    }
+    const unreadable = entries.filter(({ file }) => file === undefined);
+    const written = entries.flatMap(({ file }) => file ?? []);
+    await folder.finish(written, {
+      kernel: kernel.id,
+      position,
+      contexts: contexts.map((info) => ({
+        ...info,
+        blocks: entries.filter((each) => each.context === info.context).map(({ index }) => index),
+      })),
+    });
     const facts = { folder: folder.path, position, blocks: written.length };
     if (flags.json) {
-      const bad = unreadable.map(({ block, unreadable: why }) => ({ block, why }));
+      const bad = unreadable.map(({ index }) => index);
       await printJson(terminal, { ok: unreadable.length === 0, ...facts, unreadable: bad });
     } else {
       const count = counted(written.length, "block");
@@ -73,42 +78,30 @@ export function exportKernel(
   });
 }
 
-/** Depth first, children below their parents; however deep, without a stack of calls. */
-async function entriesOf(kernel: Kernel, context: string, position: number): Promise<Entry[]> {
-  const found: ListedBlock[] = [];
-  const open: AsyncGenerator<ListedBlock, void, void>[] = [childrenOf(kernel, context, null)];
-  while (open.length > 0) {
-    const next = await open.at(-1)!.next();
-    if (next.done === true) {
-      open.pop();
-    } else if (next.value.created <= position) {
-      found.push(next.value);
-      open.push(childrenOf(kernel, context, next.value.block));
-    }
-  }
-  const width = Math.max(4, String(found.length).length);
-  return found.map(({ block, state, quarantined }, at) => ({
-    context,
-    block,
-    name: `${context}/${String(at + 1).padStart(width, "0")}-${block}${extension(state?.metadata["path"])}`,
-    description: {},
-    unreadable: quarantined,
-  }));
+async function chosenContexts(
+  kernel: OpenKernel,
+  context: string | undefined,
+): Promise<RpcAnswers["Kernel"]["listContexts"]> {
+  // Refused when there is none of that name.
+  if (context !== undefined)
+    await kernel.ask(async (each) => {
+      using opened = await each.openContext({ context });
+      return opened === undefined;
+    });
+  const all = await kernel.ask((each) => each.listContexts());
+  return all.filter((info) => context === undefined || context === info.context);
 }
 
-async function* childrenOf(
-  kernel: Kernel,
-  context: string,
-  parent: string | null,
-): AsyncGenerator<ListedBlock, void, void> {
-  const limit = 200;
-  let after: string | undefined;
-  for (;;) {
-    const page = await kernel.children({ context, parent, after, limit });
-    yield* page;
-    if (page.length < limit) return;
-    after = page.at(-1)!.order;
-  }
+/** Names in conversation order, all of one width. */
+function namer(context: string, authors: Authors): (block: Exported) => string {
+  const all = Object.keys(authors).filter((block) => block.startsWith(`${context}~`)).length;
+  const width = Math.max(4, String(all).length);
+  let number = 0;
+  return ({ block_id, metadata }) => {
+    number += 1;
+    const place = String(number).padStart(width, "0");
+    return `${context}/${place}-${block_id}${extension(metadata?.["path"])}`;
+  };
 }
 
 function extension(path: unknown): string {
@@ -116,43 +109,14 @@ function extension(path: unknown): string {
   return /^\.[A-Za-z0-9]{1,10}$/.test(own) ? own : ".txt";
 }
 
-async function textOf(
-  kernel: Kernel,
-  entry: Entry,
-  position: number,
-  authors: ReadonlyMap<string, ReadonlySet<string>>,
-): Promise<string | undefined> {
-  if (entry.unreadable !== undefined) return undefined;
-  let read: BlockText;
-  try {
-    const now = position === kernel.feed.head;
-    read = await (now ? kernel.read(entry.block) : kernel.readAt(entry.block, position));
-  } catch (error) {
-    if (!(error instanceof KumikoError) || error.code !== "quarantined") throw error;
-    entry.unreadable = error.message;
-    return undefined;
+function entryOf(context: string, exported: Exported, name: string, authors: Authors): Entry {
+  const { block_id, unreadable, text, ...description } = exported;
+  if (unreadable !== undefined || text === undefined) {
+    const index = { block_id, file: null, unreadable };
+    return { context, block: block_id, index, file: undefined };
   }
-  const { parent, kind, role, status, flags, metadata, created } = read.state;
-  const actors = [...(authors.get(entry.block) ?? [])];
-  const { version } = read;
-  entry.description = {
-    parent_id: parent,
-    kind,
-    role,
-    status,
-    flags,
-    metadata,
-    created,
-    version,
-    actors,
-  };
-  return read.text;
-}
-
-function toIndex({ block, name, description, unreadable }: Entry): object {
-  return unreadable === undefined
-    ? { block_id: block, file: name, ...description }
-    : { block_id: block, file: null, unreadable };
+  const index = { block_id, file: name, ...description, actors: authors[block_id] ?? [] };
+  return { context, block: block_id, index, file: name };
 }
 
 /** A line that counts, where a person watches. */

@@ -19,11 +19,14 @@ export function homeOptions(command: Command): Command {
   return command
     .optionsGroup("Where, who and how:")
     .option("--home <folder>", "the home folder (default: $KUMIKO_HOME, else the XDG data folder)")
-    .option("--kernel <id>", `the kernel (default: $KUMIKO_KERNEL, else ${DEFAULT_KERNEL})`)
+    .option(
+      "--kernel <id>",
+      `the kernel (default: $KUMIKO_KERNEL, else the one of this folder, else ${DEFAULT_KERNEL})`,
+    )
     .option("--actor <name>", "who acts (default: $KUMIKO_ACTOR, else your Unix name)")
     .option(
       "--wait <seconds>",
-      "how long to wait while another process uses the kernel",
+      "how long to wait for a kernel in use, or for the server",
       secondsOf,
       DEFAULT_WAIT,
     )

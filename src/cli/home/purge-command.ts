@@ -1,12 +1,16 @@
 import { KumikoError, parseBlockId } from "../../base/index.ts";
-import type { Kernel, Purged, PurgePreview, PurgeRequest } from "../../kernel/index.ts";
+import type { RpcAnswers } from "../../protocol/index.ts";
 import { printJson, styled } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import { decodeNamed } from "../input.ts";
 import type { Terminal } from "../terminal.ts";
 import { counted } from "./counted.ts";
 import type { HomeFlags } from "./options.ts";
-import { type Caller, untilInterrupted, withKernel } from "./with-kernel.ts";
+import { untilInterrupted, withKernel } from "./with-kernel.ts";
+
+type PurgePreview = RpcAnswers["Kernel"]["previewPurge"];
+type Purged = RpcAnswers["Kernel"]["purge"];
+type PurgeRequest = { readonly text: string } | { readonly block_id: string };
 
 export interface PurgeFlags extends HomeFlags {
   readonly dryRun?: boolean;
@@ -33,7 +37,7 @@ export async function purgeBlock(
   flags: PurgeFlags,
 ): Promise<number> {
   parseBlockId(block);
-  return purge(terminal, { block }, flags, "kumiko purge block");
+  return purge(terminal, { block_id: block }, flags, "kumiko purge block");
 }
 
 function purge(
@@ -42,23 +46,18 @@ function purge(
   flags: PurgeFlags,
   command: string,
 ): Promise<number> {
-  return withKernel(terminal, flags, command, async (kernel, caller) => {
-    const preview = await untilInterrupted(caller.signal, kernel.previewPurge(caller, request));
+  return withKernel(terminal, flags, command, async (kernel, { actor, signal }) => {
+    const preview = await untilInterrupted(
+      signal,
+      kernel.ask((each) => each.previewPurge({ ...request, actor })),
+    );
     if (flags.dryRun === true) return report(terminal, flags, preview);
     if (preview.places.length > 0) await confirm(terminal, flags, preview);
-    const purged = await carryOut(kernel, caller, request, flags);
-    return conclude(terminal, flags, purged);
+    signal.throwIfAborted();
+    const { message } = flags;
+    const asked = { ...request, actor, ...(message !== undefined && { message }) };
+    return conclude(terminal, flags, await kernel.change((each) => each.purge(asked)));
   });
-}
-
-function carryOut(
-  kernel: Kernel,
-  { actor, signal }: Caller,
-  request: PurgeRequest,
-  flags: PurgeFlags,
-): Promise<Purged> {
-  signal.throwIfAborted();
-  return kernel.purge({ actor, signal, message: flags.message }, request);
 }
 
 async function report(

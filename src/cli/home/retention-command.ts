@@ -13,7 +13,7 @@ export interface RetentionFlags extends HomeFlags {
 
 export function showRetention(terminal: Terminal, flags: HomeFlags): Promise<number> {
   return withKernel(terminal, flags, "kumiko retention show", async (kernel) => {
-    const settings = await kernel.retention.settings();
+    const settings = await kernel.ask((each) => each.retention());
     if (flags.json) await printJson(terminal, { ok: true, kernel: kernel.id, ...settings });
     else await terminal.print(described(terminal, settings));
     return exitCode.fine;
@@ -34,7 +34,7 @@ export async function setRetention(terminal: Terminal, flags: RetentionFlags): P
     );
   }
   return withKernel(terminal, flags, "kumiko retention set", async (kernel, { actor }) => {
-    const settings = await kernel.retention.set(changes, actor);
+    const settings = await kernel.change((each) => each.setRetention({ ...changes, actor }));
     if (flags.json) await printJson(terminal, { ok: true, kernel: kernel.id, ...settings });
     else await terminal.print(described(terminal, settings));
     return exitCode.fine;
@@ -43,7 +43,7 @@ export async function setRetention(terminal: Terminal, flags: RetentionFlags): P
 
 export function applyRetention(terminal: Terminal, flags: HomeFlags): Promise<number> {
   return withKernel(terminal, flags, "kumiko retention apply", async (kernel) => {
-    const removed = await kernel.retention.apply();
+    const removed = await kernel.change((each) => each.applyRetention());
     if (flags.json) await printJson(terminal, { ok: true, kernel: kernel.id, ...removed });
     else
       await terminal.print(
@@ -53,9 +53,20 @@ export function applyRetention(terminal: Terminal, flags: HomeFlags): Promise<nu
   });
 }
 
+/** A hundred years. */
+const MOST = 36_500;
+
 function days(text: string): number | null {
   if (text === "forever") return null;
-  if (/^\d{1,5}$/.test(text)) return Number(text);
+  const count = Number(text);
+  if (/^\d{1,9}$/.test(text) && (count < 1 || count > MOST)) {
+    throw new KumikoError(
+      "out_of_range",
+      `It takes whole days, 1 to ${MOST}, or "forever"; not ${text}.`,
+      { value: count, minimum: 1, maximum: MOST },
+    );
+  }
+  if (/^\d{1,9}$/.test(text)) return count;
   throw new KumikoError("invalid_argument", `"${text}" is not a number of days, nor "forever".`, {
     value: text,
   });

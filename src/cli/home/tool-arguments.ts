@@ -1,8 +1,8 @@
 import { KumikoError } from "../../base/index.ts";
-import { type ArgumentSchema, inputSchema } from "../../tools/index.ts";
+import type { ArgumentSchema, ToolForm } from "../../tools/index.ts";
 import { decodeNamed, readNamedBytes } from "../input.ts";
 import type { Terminal } from "../terminal.ts";
-import { type AnyTool, verbOf } from "./tools.ts";
+import { verbOf } from "./tools.ts";
 
 /** How one argument of a tool is written on a command line. */
 type Form =
@@ -32,8 +32,8 @@ export interface ToolArgument {
 /** Texts that are written for others to read: they may also come from a file or standard input. */
 const longTexts = new Set(["content", "text", "patch", "insert", "old", "new"]);
 
-export function toolArguments(tool: AnyTool): ToolArgument[] {
-  const { properties, required } = inputSchema(tool);
+export function toolArguments(tool: ToolForm): ToolArgument[] {
+  const { properties, required } = tool.input;
   const { verb } = verbOf(tool);
   return Object.entries(properties).map(([name, schema]) => {
     const form = formOf(name, schema);

@@ -1,13 +1,17 @@
+import { randomUUID } from "node:crypto";
 import { isBlockId, KumikoError } from "../../base/index.ts";
+import type { ToolForm } from "../../tools/index.ts";
 import { printedFact, printJson } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
 import { argumentValue, flagOf, parseJson, textFrom, type ToolArgument } from "./tool-arguments.ts";
 import { printAnswer } from "./tool-answer.ts";
 import { printStream } from "./tool-stream.ts";
-import { type AnyTool, registry, verbOf } from "./tools.ts";
+import { verbOf } from "./tools.ts";
+import { callTool } from "./call-tool.ts";
+import { homeHint } from "./hints.ts";
 import type { HomeFlags } from "./options.ts";
-import { homeHint, withKernel } from "./with-kernel.ts";
+import { withKernel } from "./with-kernel.ts";
 
 export interface ToolCall {
   readonly args: readonly ToolArgument[];
@@ -23,24 +27,20 @@ export interface ToolCall {
 export type Input = { readonly [name: string]: unknown };
 
 /** Calls a tool of the kernel. Everything that is read from outside is read before the kernel is opened. */
-export async function runTool(terminal: Terminal, tool: AnyTool, call: ToolCall): Promise<number> {
+export async function runTool(terminal: Terminal, tool: ToolForm, call: ToolCall): Promise<number> {
   const input = await gatherInput(terminal, call);
   const { flags } = call;
   const { family, verb } = verbOf(tool);
   return withKernel(terminal, flags, `kumiko ${family} ${verb}`, async (kernel, caller) => {
     const { KUMIKO_READER, KUMIKO_CONTEXT } = terminal.environment;
-    const invocation = {
-      ...caller,
+    if (tool.streams) return printStream(terminal, flags.json, kernel, caller.signal, input);
+    const answer = (await callTool(kernel, caller, {
+      name: tool.name,
+      arguments: flags.json ? input : forPeople(tool, input),
       passing: true,
-      reader: KUMIKO_READER || `cli:${caller.actor}`,
-      context: KUMIKO_CONTEXT || undefined,
-    };
-    if ("stream" in tool) {
-      const batches = registry.stream(kernel, tool.name, invocation, input);
-      return printStream(terminal, flags.json, caller.signal, batches);
-    }
-    const asked = flags.json ? input : forPeople(tool, input);
-    const answer = (await registry.execute(kernel, tool.name, invocation, asked)) as Input;
+      reader: KUMIKO_READER || `cli-${randomUUID()}`,
+      ...(KUMIKO_CONTEXT && { context: KUMIKO_CONTEXT }),
+    })) as Input;
     if (flags.json) await printJson(terminal, { ok: true, counted_from: 0, ...answer });
     else if (input["line_numbers"] === false) await terminal.print(String(answer["content"]));
     else await printAnswer(terminal, tool.name, input, answer);
@@ -49,7 +49,7 @@ export async function runTool(terminal: Terminal, tool: AnyTool, call: ToolCall)
 }
 
 /** Lines are numbered here, from 1, where a person reads them. */
-function forPeople({ name }: AnyTool, input: Input): Input {
+function forPeople({ name }: ToolForm, input: Input): Input {
   return name === "block_read" ? { ...input, line_numbers: false } : input;
 }
 
@@ -135,7 +135,7 @@ function camelCase(flag: string): string {
 export function toolHint(error: KumikoError): string | undefined {
   const { code, facts, message } = error;
   if (code === "base_required") {
-    return `Every run of this command is new and has read nothing yet: pass --base-version ${printedFact(facts["version"])} if that is what you read.`;
+    return `Every run of this command is new and has read nothing yet: pass --base-version ${printedFact(facts["version"])} if that is what you read. (With a server, runs that share $KUMIKO_READER share what they read.)`;
   }
   if (code === "invalid_argument" && Array.isArray(facts["problems"])) {
     const names = facts["problems"].flatMap((problem) =>

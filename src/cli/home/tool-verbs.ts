@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { isBlockId } from "../../base/index.ts";
+import type { ToolForm } from "../../tools/index.ts";
 import { answering } from "../answer.ts";
 import type { Terminal } from "../terminal.ts";
 import { aliases } from "./aliases.ts";
@@ -7,7 +8,7 @@ import { type ToolArgument, toolArguments, wordsOf } from "./tool-arguments.ts";
 import { type Input, runTool, toolHint } from "./tool-command.ts";
 import { exampleLine } from "./tool-example.ts";
 import { homeOptions } from "./options.ts";
-import { type AnyTool, tools, verbOf } from "./tools.ts";
+import { tools, verbOf } from "./tools.ts";
 
 type Finish = (code: number) => void;
 
@@ -49,7 +50,7 @@ interface Defaults {
 }
 
 /** Where a command line means something else than a model: it looks everywhere, and waits for the disk. */
-function defaultsOf(path: string, { name }: AnyTool, args: readonly ToolArgument[]): Defaults {
+function defaultsOf(path: string, { name }: ToolForm, args: readonly ToolArgument[]): Defaults {
   const kinds = args.find((argument) => argument.name === "kinds");
   if (path === "search" && kinds !== undefined)
     return {
@@ -65,7 +66,7 @@ function defaultsOf(path: string, { name }: AnyTool, args: readonly ToolArgument
 }
 
 /** One verb for one tool, under whatever name: everything about it comes from the definition. */
-function toolVerb(terminal: Terminal, tool: AnyTool, path: string, finish: Finish): Command {
+function toolVerb(terminal: Terminal, tool: ToolForm, path: string, finish: Finish): Command {
   const typed = `kumiko ${path}`;
   const args = toolArguments(tool);
   const words = wordsOf(args);
@@ -118,7 +119,7 @@ function placeholder({ name, required }: ToolArgument): string {
 }
 
 function helpTail(
-  tool: AnyTool,
+  tool: ToolForm,
   typed: string,
   args: readonly ToolArgument[],
   { note }: Defaults,

@@ -1,19 +1,14 @@
-import {
-  blockStreams,
-  blockTools,
-  type StreamingTool,
-  type Tool,
-  ToolRegistry,
-} from "../../tools/index.ts";
+import type { ToolForm } from "../../tools/index.ts";
+import forms from "./tools.json" with { type: "json" };
 
-export type AnyTool = Tool | StreamingTool;
-
-/** Everything that can be called from a command line. */
-export const tools: readonly AnyTool[] = [...blockTools, ...blockStreams];
-export const registry = new ToolRegistry(tools);
+/**
+ * Everything that can be called from a command line, as `npm run docs` wrote it down from the definitions: with a
+ * server, who calls a tool need not load it.
+ */
+export const tools = forms as unknown as readonly ToolForm[];
 
 /** `block_apply_patch` is `kumiko block apply-patch`. */
-export function verbOf({ name }: AnyTool): { family: string; verb: string } {
+export function verbOf({ name }: ToolForm): { family: string; verb: string } {
   const [family = "", ...rest] = name.split("_");
   return { family, verb: rest.join("-") };
 }

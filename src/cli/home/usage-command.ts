@@ -15,7 +15,10 @@ export interface UsageFlags extends HomeFlags {
 /** Where the bytes are. */
 export function showUsage(terminal: Terminal, flags: UsageFlags): Promise<number> {
   return withKernel(terminal, flags, "kumiko du", async (kernel, { signal }) => {
-    const usage = await untilInterrupted(signal, kernel.usage(flags.biggest ?? 10));
+    const usage = await untilInterrupted(
+      signal,
+      kernel.ask((each) => each.usage({ biggest: flags.biggest ?? 10 })),
+    );
     const folder = homeOf(terminal, flags, "").folderOf(kernel.id);
     const bytes = { ...usage.bytes, scratch: await bytesBelow(join(folder, "scratch")) };
     const total = Object.values(bytes).reduce((sum, each) => sum + each, 0);

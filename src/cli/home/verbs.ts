@@ -166,7 +166,7 @@ function verbIn(terminal: Terminal, group: Command, finish: Finish) {
     return command.action(async (...given: unknown[]) => {
       const flags = given[takesName ? 1 : 0] as Flags;
       const name = takesName ? String(given[0]) : "";
-      const hint = async (error: KumikoError) => (await import("./with-kernel.ts")).homeHint(error);
+      const hint = async (error: KumikoError) => (await import("./hints.ts")).homeHint(error);
       finish(await answering(terminal, flags.json, () => run(name, flags), { hint }));
     });
   };

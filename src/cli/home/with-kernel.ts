@@ -1,10 +1,12 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { actorName, HomeFolder, homeFolder, openWorld } from "../../app/index.ts";
+import { actorName, HomeFolder, homeFolder } from "../../app/index.ts";
 import { KumikoError } from "../../base/index.ts";
-import type { DamageReport, Kernel, World } from "../../kernel/index.ts";
+import type { DamageReport } from "../../kernel/index.ts";
 import { printedFact } from "../answer.ts";
 import type { Terminal } from "../terminal.ts";
-import { DEFAULT_KERNEL, type HomeFlags } from "./options.ts";
+import { type Access, OpenKernel } from "./access.ts";
+import { chosenKernel } from "./chosen-kernel.ts";
+import { openAccess } from "./open-access.ts";
+import type { HomeFlags } from "./options.ts";
 
 /** Who calls, as far as the command line says. */
 export interface Caller {
@@ -16,16 +18,17 @@ export function homeOf(terminal: Terminal, flags: HomeFlags, command: string): H
   return new HomeFolder(homeFolder(flags.home, terminal.environment, terminal.folder), command);
 }
 
-export function kernelOf(terminal: Terminal, flags: HomeFlags): string {
-  return flags.kernel ?? (terminal.environment["KUMIKO_KERNEL"] || DEFAULT_KERNEL);
-}
+type Enter = (access: Access) => Promise<void>;
 
-/** Opens the world for as long as `run` takes. Ctrl-C is answered by closing it, not by falling over. */
-export async function withWorld<Result>(
+/**
+ * Opens what there is of the home for as long as `run` takes. Ctrl-C is answered by closing it, not by falling over.
+ */
+export async function withAccess<Result>(
   terminal: Terminal,
   flags: HomeFlags,
-  command: string,
-  run: (world: World, caller: Caller) => Promise<Result>,
+  home: HomeFolder,
+  enter: Enter,
+  run: (access: Access, caller: Caller) => Promise<Result>,
 ): Promise<Result> {
   const actor = actorName(flags.actor, terminal.environment);
   using interruption = terminal.interruption();
@@ -33,15 +36,19 @@ export async function withWorld<Result>(
   const damages: DamageReport[] = [];
   let refused: string | undefined;
   try {
-    const home = homeOf(terminal, flags, command);
-    await using world = openWorld(home, (report) => damages.push(report));
-    return await run(world, { actor, signal });
+    const { wait, json } = flags;
+    const onDamage = (report: DamageReport): void => void damages.push(report);
+    const opening = { home, actor, onDamage, wait, json, signal, enter };
+    await using access = await openAccess(terminal, opening);
+    return await run(access, { actor, signal });
   } catch (error) {
     if (error instanceof KumikoError) refused = printedFact(error.facts["block"]);
-    if (!signal.aborted || error instanceof KumikoError) throw error;
-    throw new KumikoError("aborted", "Interrupted.", { interrupted: true }, { cause: error });
+    const other = error instanceof KumikoError && error.code !== "aborted";
+    const told = error instanceof KumikoError && error.facts["interrupted"] === true;
+    if (!signal.aborted || other || told) throw error;
+    throw interrupted(error);
   } finally {
-    // When the world is closed: some damage is found only by what is done meanwhile.
+    // When all is closed: some damage is found only by what is done meanwhile.
     for (const { block, table, why } of damages.filter((report) => report.block !== refused))
       await terminal.complain(
         `kumiko: ${block ?? `a row in ${table}`} is damaged (${why}): run kumiko doctor\n`,
@@ -49,37 +56,39 @@ export async function withWorld<Result>(
   }
 }
 
-/** The same with the chosen kernel; `create` makes the default one when it is not there. */
+/** The same with the chosen kernel; `create` makes it when it is not there and nobody named another. */
 export async function withKernel<Result>(
   terminal: Terminal,
   flags: HomeFlags,
   command: string,
-  run: (kernel: Kernel, caller: Caller) => Promise<Result>,
+  run: (kernel: OpenKernel, caller: Caller) => Promise<Result>,
   { create = false }: { create?: boolean } = {},
 ): Promise<Result> {
-  const id = kernelOf(terminal, flags);
-  return withWorld(terminal, flags, command, async (world, caller) => {
-    const mayCreate = create && id === DEFAULT_KERNEL;
-    const open = () => (mayCreate ? world.openOrCreate(id) : world.open(id));
-    return run(await whenFree(open, flags.wait, caller.signal), caller);
-  });
+  const home = homeOf(terminal, flags, command);
+  const { id, implied } = await chosenKernel(terminal, flags, home);
+  const enter: Enter = async (access) => {
+    try {
+      await access.kernel(id, (kernel) => kernel.position(), { retry: true });
+    } catch (error) {
+      const absent = error instanceof KumikoError && error.code === "unknown_kernel";
+      if (!absent || !create || !implied) throw error;
+      await createKernel(access, id);
+    }
+  };
+  return withAccess(terminal, flags, home, enter, (access, caller) =>
+    run(new OpenKernel(access, id), caller),
+  );
 }
 
-/** Another command may just be using the kernel: each takes it for a moment only. */
-async function whenFree<Result>(
-  open: () => Promise<Result>,
-  seconds: number,
-  signal: AbortSignal,
-): Promise<Result> {
-  const until = performance.now() + seconds * 1000;
-  for (;;) {
-    try {
-      return await open();
-    } catch (error) {
-      const busy = error instanceof KumikoError && error.code === "in_use";
-      if (!busy || signal.aborted || performance.now() >= until) throw error;
-      await sleep(50);
-    }
+/** Another command may have made it meanwhile. */
+async function createKernel(access: Access, kernel: string): Promise<void> {
+  try {
+    await access.world(async (world) => void (await world.createKernel({ kernel })), {
+      retry: false,
+    });
+  } catch (error) {
+    if (!(error instanceof KumikoError) || error.code !== "already_exists") throw error;
+    await access.kernel(kernel, (each) => each.position(), { retry: true });
   }
 }
 
@@ -88,12 +97,11 @@ export async function untilInterrupted<Result>(
   signal: AbortSignal,
   reading: Promise<Result>,
 ): Promise<Result> {
-  const { promise: interrupted, reject } = Promise.withResolvers<never>();
-  const stop = (): void =>
-    reject(new KumikoError("aborted", "Interrupted.", { interrupted: true }));
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  const stop = (): void => reject(interrupted());
   signal.addEventListener("abort", stop, { once: true });
   try {
-    return await Promise.race([reading, interrupted]);
+    return await Promise.race([reading, stopped]);
   } finally {
     signal.removeEventListener("abort", stop);
     // Closing what it reads from may still make it fail; nobody waits for that.
@@ -101,14 +109,6 @@ export async function untilInterrupted<Result>(
   }
 }
 
-/** What to type when something is not there yet. */
-export function homeHint({ code, facts }: KumikoError): string | undefined {
-  if (code === "unknown_kernel") {
-    return facts["kernel"] === DEFAULT_KERNEL
-      ? "Begin with `kumiko context new <name>`, or choose another home with --home or $KUMIKO_HOME."
-      : `Make it with \`kumiko kernel new ${printedFact(facts["kernel"])}\`, or choose another with --kernel.`;
-  }
-  if (code === "unknown_context")
-    return `Make it with \`kumiko context new ${printedFact(facts["context"])}\`.`;
-  return undefined;
+function interrupted(cause?: unknown): KumikoError {
+  return new KumikoError("aborted", "Interrupted.", { interrupted: true }, { cause });
 }

@@ -1,0 +1,31 @@
+import type { KumikoError } from "../../base/index.ts";
+import { printedFact } from "../answer.ts";
+import { DEFAULT_KERNEL } from "./options.ts";
+
+/** What to type when something is not there, or does not answer. */
+export function homeHint({ code, facts }: KumikoError): string | undefined {
+  switch (code) {
+    case "unknown_kernel":
+      return facts["kernel"] === DEFAULT_KERNEL
+        ? "Begin with `kumiko context new <name>`, or choose another home with --home or $KUMIKO_HOME."
+        : `Make it with \`kumiko kernel new ${printedFact(facts["kernel"])}\`, or choose another with --kernel.`;
+    case "unknown_context":
+      return `Make it with \`kumiko context new ${printedFact(facts["context"])}\`.`;
+    case "unauthorised":
+      return "The home's owner has a token of its own: `kumiko token list` makes it anew when it is not good any more.";
+    case "protocol_mismatch":
+      return "Stop the server (Ctrl-C where it runs; `kumiko status` names its process) and start it with this kumiko, or use the one that started it.";
+    case "unreachable":
+      return typeof facts["pid"] !== "number"
+        ? undefined
+        : `It has the kernel, so nothing was done here. Wait for it, or stop it: kill ${facts["pid"]}`;
+    case "offline":
+      return facts["sent"] === true
+        ? "`kumiko status` says whether a server runs again. With the same --call-id a change is made once, however often it is asked for."
+        : "`kumiko status` says whether a server runs again; then try once more.";
+    case "closing":
+      return "Try again: without a server this command does the work itself.";
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,114 @@
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { agentNames, agents, configurationFile } from "../src/cli/doors/agents.ts";
+import { temporaryHome } from "./support/kumiko.ts";
+
+const existing: { readonly [format: string]: string } = {
+  json: '{\n\t"mcpServers": {\n\t\t"other": { "command": "x",   "args": [] }\n\t},\n\t"numStartups": 1e3\n}\n',
+  jsonc: '{\n  // mine\n  "theme": "dark",\n  "mcp": { "other": { "type": "local" }, },\n}\n',
+  toml: '# mine\nmodel = "x"\n\n[mcp_servers.other]\ncommand = "x"\n',
+};
+const broken: { readonly [format: string]: string } = {
+  json: '{\n  // not JSON\n  "mcpServers": {}\n}\n',
+  jsonc: '{ "mcp": \n',
+  toml: "[mcp_servers\n",
+};
+
+describe.each(agentNames)("kumiko connect %s", (name) => {
+  const agent = agents[name];
+
+  test.each([false, true])(
+    "prints, then writes and keeps everything else; global: %s",
+    async (everywhere) => {
+      using home = temporaryHome();
+      const environment = { HOME: join(home.folder.path, "person") };
+      const project = join(home.folder.path, "project");
+      for (const folder of [environment.HOME, project]) mkdirSync(folder);
+      const setting = { environment, folder: project };
+      const file = configurationFile({ folder: project, environment }, agent, everywhere);
+      const args = ["connect", name, ...(everywhere ? ["--global"] : [])];
+      const printed = await home.run(args, setting);
+      expect(printed.code).toBe(0);
+      expect(printed.out).toContain(file);
+      expect(printed.out).toContain('"mcp"');
+      expect(
+        readdirSync(dirname(project), { recursive: true }).filter(
+          (each) => String(each).endsWith(".json") || String(each).endsWith(".toml"),
+        ),
+      ).toEqual([]);
+
+      mkdirSync(dirname(file), { recursive: true });
+      const before = existing[agent.format]!;
+      writeFileSync(file, before, { mode: 0o640 });
+      const written = await home.run([...args, "--write"], setting);
+      expect([written.code, written.err]).toEqual([0, ""]);
+      expect(written.out).toContain(`+++ ${file}`);
+      const after = readFileSync(file, "utf8");
+      const kept = before.split("\n").filter((line) => !/other.*[},]$/.test(line));
+      for (const line of kept) expect(after).toContain(line.replace(/,?$/, ""));
+      expect(after).toContain("other");
+      expect(after).toContain(home.environment["KUMIKO_HOME"]);
+      expect(statSync(file).mode & 0o777).toBe(0o640);
+      expect(readFileSync(`${file}.before-kumiko`, "utf8")).toBe(before);
+      if (agent.format === "json") {
+        const { mcpServers, numStartups } = JSON.parse(after) as {
+          mcpServers: { [name: string]: { command: string; args: string[] } };
+          numStartups: number;
+        };
+        expect(numStartups).toBe(1000);
+        expect(mcpServers["kumiko"]!.args).toContain("mcp");
+      }
+      const again = await home.json([...args, "--write"], setting);
+      expect(again).toMatchObject({ ok: true, changed: false, backup: null, file });
+      expect(readdirSync(dirname(file)).filter((each) => each.includes("before"))).toHaveLength(1);
+    },
+  );
+
+  test("refuses a file that it cannot read, and leaves it alone", async () => {
+    using home = temporaryHome();
+    const file = join(home.folder.path, agent.project);
+    mkdirSync(dirname(file), { recursive: true });
+    const text = broken[agent.format]!;
+    writeFileSync(file, text);
+    expect(await home.json(["connect", name, "--write"])).toMatchObject({
+      error: { code: "file_unreadable", message: expect.stringContaining("left as it is") },
+    });
+    expect(readFileSync(file, "utf8")).toBe(text);
+    expect(readdirSync(dirname(file)).filter((each) => each.includes("kumiko-"))).toEqual([]);
+  });
+});
+
+describe("kumiko connect", () => {
+  test("writes where a link leads, and never over an earlier copy", async () => {
+    using home = temporaryHome();
+    const kept = home.folder.write("dotfiles.json", "{}\n");
+    const file = join(home.folder.path, ".mcp.json");
+    symlinkSync(kept, file);
+    for (const other of ["/a", "/b"])
+      expect(await home.json(["connect", "claude-code", "--write", "--home", other])).toMatchObject(
+        {
+          changed: true,
+        },
+      );
+    expect(readFileSync(kept, "utf8")).toContain("/b");
+    expect(readFileSync(`${file}.before-kumiko`, "utf8")).toBe("{}\n");
+    expect(readFileSync(`${file}.before-kumiko-2`, "utf8")).toContain("/a");
+  });
+
+  test("knows no other agents, and says which it knows", async () => {
+    using home = temporaryHome();
+    const { code, err } = await home.run(["connect", "emacs"]);
+    expect([code, err]).toEqual([
+      2,
+      expect.stringContaining("claude-code, codex, opencode, cursor"),
+    ]);
+  });
+});
