@@ -53,8 +53,8 @@ const passing: readonly string[] = [
 
 type Input = { readonly [name: string]: unknown };
 
-/** Reads until it is answered. */
-async function untilRead<Result>(read: () => Promise<Result>): Promise<Result> {
+/** Asks until it is answered. */
+export async function untilRead<Result>(read: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {
       return await read();

@@ -30,22 +30,24 @@ const TRIES = 3;
 /** What there is of the home, again when it is lost. The caller disposes of it. */
 export async function openAccess(terminal: Terminal, opening: Opening): Promise<Access> {
   const find = (): Promise<Access> => found(terminal, opening);
-  return new Steady(await find(), find, opening.signal);
+  return new Steady(await find(), find, opening);
 }
 
 /**
  * Goes on elsewhere when a server is lost: with another, or in this process. What may be made again is, under the same
- * call_id, and so is what was not sent.
+ * call_id, and so is what was not sent. A kernel that another process has is waited for.
  */
 class Steady implements Access {
   readonly #find: () => Promise<Access>;
-  readonly #signal: AbortSignal;
+  readonly #opening: Opening;
+  readonly #until: number;
   #access: Access;
 
-  constructor(first: Access, find: () => Promise<Access>, signal: AbortSignal) {
+  constructor(first: Access, find: () => Promise<Access>, opening: Opening) {
     this.#access = first;
     this.#find = find;
-    this.#signal = signal;
+    this.#opening = opening;
+    this.#until = performance.now() + opening.wait * 1000;
   }
 
   get server(): string | undefined {
@@ -71,9 +73,13 @@ class Steady implements Access {
       try {
         return await call(access);
       } catch (error) {
-        const lost = error instanceof KumikoError && error.code === "offline";
-        const again = lost && (retry || error.facts["sent"] === false);
-        if (!again || tries === TRIES || this.#signal.aborted) throw error;
+        if (!(error instanceof KumikoError) || this.#opening.signal.aborted) throw error;
+        if (error.code === "in_use" && performance.now() < this.#until) {
+          await sleep(AGAIN);
+          continue;
+        }
+        const again = error.code === "offline" && (retry || error.facts["sent"] === false);
+        if (!again || tries >= TRIES) throw error;
         await this.#goOn(access);
       }
     }

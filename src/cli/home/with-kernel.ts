@@ -67,6 +67,8 @@ export async function withKernel<Result>(
   const home = homeOf(terminal, flags, command);
   const { id, implied } = await chosenKernel(terminal, flags, home);
   const enter: Enter = async (access) => {
+    // A server says with the first call whether there is one; here its lock is taken before anything is done.
+    if (access.server !== undefined && !create) return;
     try {
       await access.kernel(id, (kernel) => kernel.position(), { retry: true });
     } catch (error) {
