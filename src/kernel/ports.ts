@@ -87,6 +87,8 @@ export interface Batch {
   readonly calls: readonly CallRow[];
   /** Written only while this lease is held; otherwise the batch is refused as `fenced`. */
   readonly fence?: { readonly lease: string; readonly token: number } | undefined;
+  /** Nobody waits for it: whoever asks has other things to do while it is written. */
+  readonly patient?: boolean | undefined;
 }
 
 export type BatchOutcome =

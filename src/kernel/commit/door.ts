@@ -341,6 +341,8 @@ export class CommitDoor {
       commits,
       rows,
       call: callRow,
+      // Text that streams in was taken already; more of it comes while this is written.
+      patient: request.operation === "append",
       durable: (positions) => {
         for (const [index, commit] of commits.entries()) {
           const { expectedVersion, undo: _, ...rest } = commit;

@@ -11,6 +11,8 @@ export interface Pending {
   readonly commits: readonly NewCommit[];
   readonly rows: readonly NewBlockRow[];
   readonly call: CallRow | undefined;
+  /** Nobody waits for it. */
+  readonly patient: boolean;
   /** Runs as soon as it is durable, in the order of positions, before anyone is answered. */
   durable(positions: readonly number[]): void;
 }
@@ -247,5 +249,6 @@ function batchOf(group: readonly Pending[]): Batch {
     commits: group.flatMap(({ commits }) => commits),
     rows: group.flatMap(({ rows }) => rows),
     calls: group.flatMap(({ call }) => (call === undefined ? [] : [call])),
+    patient: group.some(({ patient }) => patient),
   };
 }

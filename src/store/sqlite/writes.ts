@@ -13,7 +13,7 @@ const MOST = 4096;
 /**
  * Decides who writes. A small transaction costs less than handing it to another thread and being woken with
  * the answer, so it is made here: until one has held this thread for longer than `held` milliseconds. Then
- * the thread writes, and every now and then it is tried here again.
+ * the thread writes, and every now and then it is tried here again. What nobody waits for is the thread's, too.
  *
  * The two never write at once: whatever comes while the thread is busy queues up behind it, since waiting for
  * its lock would hold everybody here.
@@ -61,8 +61,8 @@ export class Writes implements AsyncDisposable {
   }
 
   #write(request: WriteRequest): WriteAnswer {
-    const begun = performance.now();
     this.#here ??= new Writer(this.#file);
+    const begun = performance.now();
     const { results } = this.#here.perform([{ number: 0, request }]);
     this.#took(performance.now() - begun);
     if (this.#here.checkpointDue()) this.#thread.checkpoint();
@@ -86,10 +86,11 @@ function isCommitted(answer: WriteAnswer): answer is { kind: "committed"; positi
   return typeof answer === "object" && "kind" in answer && answer.kind === "committed";
 }
 
+/** And waited for. */
 function isSmall(request: WriteRequest): boolean {
   switch (request.do) {
     case "commit":
-      return sizeOf(request.batch) <= SMALL;
+      return request.batch.patient !== true && sizeOf(request.batch) <= SMALL;
     case "keyframe":
       return request.text.length <= SMALL;
     case "snapshot":
