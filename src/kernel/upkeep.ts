@@ -5,10 +5,14 @@ import type { Store } from "./ports.ts";
 /** A text is kept whole again after this much was inserted, or this often spliced, since it last was. */
 const MUCH_TEXT = 64 * 1024;
 const MANY_SPLICES = 256;
+/** A long text that is being written to waits for a splice more per so many characters: it costs more to keep. */
+const CHARACTERS_PER_SPLICE = 1024;
 /** A block that nobody changed for so long, in milliseconds, is put in order. */
 const QUIET = 10_000;
 /** Fewer commits are read as fast, and take no more room, as they are. */
 const WORTH_IT = 8;
+/** A block that is being written to is packed only so often: its commits would wait for that. */
+const MANY_COMMITS = 2048;
 const AT_ONCE = 2;
 const AT_ONCE_CLOSING = 32;
 /** Texts that searches asked for are small work; a group of them shares its fsync. */
@@ -28,6 +32,12 @@ interface Wear {
   splices: number;
   inserted: number;
   changed: number;
+  /** Commits that were not packed yet, those before the text was last kept whole among them. */
+  loose: number;
+  /** So many splices are worth keeping the text whole again. */
+  enough: number;
+  /** Nobody is writing to it now. */
+  resting: boolean;
   /** A search asked for its text. */
   searched?: boolean;
 }
@@ -54,22 +64,30 @@ export class Upkeep {
 
   /** A commit of the block is on disk; `ended` when nothing more is expected. */
   committed(block: string, change: RecordedChange, ended: boolean): void {
-    const wear = this.#worn.get(block) ?? { commits: 0, splices: 0, inserted: 0, changed: 0 };
+    const wear = this.#worn.get(block) ?? unworn();
     this.#worn.set(block, wear);
     wear.commits += 1;
+    wear.loose += 1;
     wear.changed = this.#ports.clock.now();
+    wear.resting = ended;
     if ("splices" in change) {
       wear.splices += change.splices.length;
       for (const { insert } of change.splices) wear.inserted += insert.length;
     }
-    if (ended || wear.splices >= MANY_SPLICES || wear.inserted >= MUCH_TEXT) this.#take(block);
+    if (ended || wear.splices >= wear.enough || wear.inserted >= MUCH_TEXT) this.#take(block);
     else this.#watch();
   }
 
   /** A reading had to make so many splices. */
   replayed(block: string, splices: number): void {
     if (splices < MANY_SPLICES || this.#closed || this.#running.has(block)) return;
-    this.#worn.set(block, { commits: splices, splices, inserted: 0, changed: 0 });
+    this.#worn.set(block, {
+      ...unworn(),
+      commits: splices,
+      splices,
+      loose: splices,
+      resting: true,
+    });
     this.#take(block);
   }
 
@@ -94,7 +112,7 @@ export class Upkeep {
     this.#timer?.cancel();
     this.#searched.clear();
     this.#atOnce = AT_ONCE_CLOSING;
-    for (const block of this.#worn.keys()) this.#take(block);
+    for (const block of this.#worn.keys()) this.#rest(block);
     while (this.#running.size > 0) await Promise.all(this.#running.values());
     if (this.#unexpected !== undefined) throw this.#unexpected.error;
   }
@@ -105,16 +123,21 @@ export class Upkeep {
       this.#timer = undefined;
       const now = this.#ports.clock.now();
       for (const [block, { changed }] of this.#worn) {
-        if (now - changed >= QUIET) this.#take(block);
+        if (now - changed >= QUIET) this.#rest(block);
       }
       if (this.#worn.size > 0) this.#watch();
     });
   }
 
+  #rest(block: string): void {
+    this.#worn.get(block)!.resting = true;
+    this.#take(block);
+  }
+
   #take(block: string): void {
     const wear = this.#worn.get(block)!;
     this.#worn.delete(block);
-    const worthIt = wear.commits >= WORTH_IT || wear.inserted >= MUCH_TEXT;
+    const worthIt = wear.loose >= WORTH_IT || wear.inserted >= MUCH_TEXT;
     if (!worthIt && wear.searched !== true) return;
     this.#due.set(block, wear);
     this.#start();
@@ -131,7 +154,7 @@ export class Upkeep {
       if (this.#running.size >= AT_ONCE_SEARCHED) return;
       this.#searched.delete(block);
       if (this.#running.has(block)) continue;
-      this.#run(block, { commits: 1, splices: 0, inserted: 0, changed: 0, searched: true });
+      this.#run(block, { ...unworn(), commits: 1, loose: 1, resting: true, searched: true });
     }
   }
 
@@ -148,8 +171,14 @@ export class Upkeep {
     try {
       await this.#lines.run([block], async () => {
         const { version, text } = await this.#ports.read(block);
-        await store.putKeyframe(block, { version, text });
-        await store.compact(block, version);
+        const enough = text.length / CHARACTERS_PER_SPLICE;
+        if (!wear.resting && wear.splices < enough && wear.inserted < MUCH_TEXT)
+          return this.#add(block, { ...wear, enough });
+        // Nothing to keep when all that happened since is known to be kept.
+        if (wear.commits > 0) await store.putKeyframe(block, { version, text });
+        if (wear.resting || wear.loose >= MANY_COMMITS) await store.compact(block, version);
+        else this.#add(block, { ...unworn(), loose: wear.loose, changed: wear.changed });
+        return undefined;
       });
     } catch (error) {
       if (!(error instanceof KumikoError)) this.#unexpected ??= { error };
@@ -158,15 +187,35 @@ export class Upkeep {
   }
 
   #tryLater(block: string, wear: Wear): void {
-    const since = this.#worn.get(block);
-    const { commits, splices, inserted } = wear;
-    this.#worn.set(block, {
-      commits: commits + (since?.commits ?? 0),
-      splices: splices + (since?.splices ?? 0),
-      inserted: inserted + (since?.inserted ?? 0),
-      changed: this.#ports.clock.now(),
-      searched: wear.searched === true || since?.searched === true,
-    });
-    this.#watch();
+    this.#add(block, { ...wear, changed: this.#ports.clock.now() });
   }
+
+  /** To what happened to the block meanwhile. */
+  #add(block: string, wear: Wear): void {
+    const since = this.#worn.get(block) ?? unworn();
+    this.#worn.set(block, {
+      commits: wear.commits + since.commits,
+      splices: wear.splices + since.splices,
+      inserted: wear.inserted + since.inserted,
+      changed: Math.max(wear.changed, since.changed),
+      loose: wear.loose + since.loose,
+      enough: Math.max(wear.enough, since.enough),
+      resting: since.commits > 0 ? since.resting : wear.resting,
+      searched: wear.searched === true || since.searched === true,
+    });
+    if (this.#closed) this.#rest(block);
+    else this.#watch();
+  }
+}
+
+function unworn(): Wear {
+  return {
+    commits: 0,
+    splices: 0,
+    inserted: 0,
+    changed: 0,
+    loose: 0,
+    enough: MANY_SPLICES,
+    resting: false,
+  };
 }

@@ -30,7 +30,9 @@ export class Actors {
 
   put(actor: number, name: string, newest: number): void {
     const hash = rowHash("actors", [name, newest]);
-    this.#connection.run("INSERT OR REPLACE INTO actors VALUES (?, ?, ?)", actor, newest, hash);
+    const sql = `INSERT INTO actors VALUES (?, ?, ?) ON CONFLICT (actor) DO UPDATE
+      SET newest = excluded.newest, hash = excluded.hash`;
+    this.#connection.run(sql, actor, newest, hash);
     this.#seen?.set(actor, newest);
   }
 }

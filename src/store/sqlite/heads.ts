@@ -44,7 +44,9 @@ export class Heads {
     const { version, position } = head;
     const hasRow = head.hasRow ? 1 : 0;
     const hash = rowHash("heads", [name, version, position, hasRow]);
-    const sql = "INSERT OR REPLACE INTO heads VALUES (?, ?, ?, ?, ?)";
+    // In place: REPLACE would take the row out of its page and put it in again.
+    const sql = `INSERT INTO heads VALUES (?, ?, ?, ?, ?) ON CONFLICT (block) DO UPDATE
+      SET version = excluded.version, position = excluded.position, has_row = excluded.has_row, hash = excluded.hash`;
     this.#connection.run(sql, block, version, position, hasRow, hash);
     this.#seen?.set(block, head);
   }

@@ -10,7 +10,7 @@ import type { Tables } from "./tables.ts";
 import { scrubsPending, vacuum } from "./vacuum.ts";
 
 /** About how many groups fill 4 MB of WAL. */
-const GROUPS_PER_CHECKPOINT = 100;
+const GROUPS_PER_CHECKPOINT = 400;
 const encoder = new TextEncoder();
 
 /** What `compact` gives when there is more to do: not an answer yet. */

@@ -10,7 +10,7 @@ const BLOCKS = ["main~ann~1", "main~ann~2", "main~ann~3"];
 test("whoever writes, here or on the thread, nothing of the other is lost or doubled", async () => {
   using folder = temporaryFolder();
   const file = join(folder.path, "state.db");
-  // Any write takes longer: one is made here, the next 32, 64 … on the thread.
+  // Any write takes longer: two are made here, the next 16, 32 … on the thread.
   await using store = await openSqliteStore(file, { held: 1e-6 });
   const positions: number[] = [];
   const writing = BLOCKS.map(async (block) => {

@@ -6,14 +6,17 @@ import { WriterThread } from "./writer-thread.ts";
 
 /** More than this much text in one request is the thread's, however quick the disk is. */
 const SMALL = 64 * 1024;
-/** Requests that go to the thread after one that held this one for too long; twice as many each time. */
-const FEWEST = 32;
+/** Two that held this one for too long among so many are no accident. */
+const ACCIDENT = 8;
+/** Requests that go to the thread then; twice as many each time. */
+const FEWEST = 16;
 const MOST = 4096;
 
 /**
  * Decides who writes. A small transaction costs less than handing it to another thread and being woken with
- * the answer, so it is made here: until one has held this thread for longer than `held` milliseconds. Then
- * the thread writes, and every now and then it is tried here again. What nobody waits for is the thread's, too.
+ * the answer, so it is made here: until two in a short while have held this thread for longer than `held`
+ * milliseconds. Then the thread writes, and every now and then it is tried here again. What nobody waits for
+ * is the thread's, too.
  *
  * The two never write at once: whatever comes while the thread is busy queues up behind it, since waiting for
  * its lock would hold everybody here.
@@ -24,6 +27,7 @@ export class Writes implements AsyncDisposable {
   readonly #thread: WriterThread;
   #here: Writer | undefined;
   #elsewhere = 0;
+  #sinceSlow = ACCIDENT;
   #penalty = FEWEST;
   #closed = false;
 
@@ -73,10 +77,14 @@ export class Writes implements AsyncDisposable {
   }
 
   #took(milliseconds: number): void {
+    this.#sinceSlow += 1;
     if (milliseconds <= this.#held) {
       this.#penalty = Math.max(FEWEST, this.#penalty - 1);
       return;
     }
+    const again = this.#sinceSlow < ACCIDENT;
+    this.#sinceSlow = 0;
+    if (!again) return;
     this.#elsewhere = this.#penalty;
     this.#penalty = Math.min(MOST, this.#penalty * 2);
   }
