@@ -12,6 +12,7 @@ import { makeFolder } from "./make-folder.ts";
 import { ownerOf } from "./owner-token.ts";
 import { lockHome, removeNote, writeNote } from "./running.ts";
 import { openWorld } from "./world.ts";
+import { boundYoungGeneration } from "./young-generation.ts";
 
 export interface ServerOptions {
   /** The home folder. */
@@ -68,6 +69,7 @@ async function start(options: ServerOptions): Promise<RunningServer> {
   await makeFolder(place, 0o700);
   await using starting = new AsyncDisposableStack();
   starting.use(await lockHome(place, "kumiko serve"));
+  starting.use(boundYoungGeneration());
   const home = new HomeFolder(place, "kumiko serve");
   const world = starting.use(openWorld(home, (report) => log.error({ ...report }, "damaged")));
   const tokens = starting.use(
