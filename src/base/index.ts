@@ -3,10 +3,12 @@ export { type Clock, monotonicClock, type Timers } from "./clock.ts";
 export { IntColumn } from "./column.ts";
 export { deepFreeze } from "./deep-freeze.ts";
 export { type ErrorCode, errorCodes, type Fact, type Facts, KumikoError } from "./errors.ts";
+export { compileGlob, type Glob } from "./glob.ts";
 export { sha256Bytes, sha256Text } from "./hash.ts";
 export { checkIdPart, formatBlockId, isBlockId, parseBlockId } from "./ids.ts";
 export { KeyedQueue } from "./keyed-queue.ts";
 export { LineReader } from "./line-reader.ts";
+export { nearest } from "./nearest.ts";
 export { Random } from "./random.ts";
 export { SumLeaf, SumTree } from "./sum-tree.ts";
 export {
