@@ -1,4 +1,19 @@
-import { ByteReader, ByteWriter, type Facts, KumikoError, type ErrorCode } from "../base/index.ts";
+import type { ErrorCode, Facts } from "../base/index.ts";
+import {
+  bytes,
+  checked,
+  count,
+  type Field,
+  flag,
+  framesOf,
+  list,
+  malformed,
+  oneOf,
+  record,
+  text,
+  textOrNone,
+  tooLarge,
+} from "./frame-fields.ts";
 
 /** Counts the changes of what these frames mean; both ends say theirs in the first frame. */
 export const REPLICA_VERSION = 1;
@@ -118,306 +133,133 @@ export type ServerFrame =
   | { readonly kind: "resync"; readonly block: string; readonly why: string }
   | { readonly kind: "presence"; readonly json: string };
 
-const clientKinds = ["hello", "open", "push", "close", "presence"] as const;
-const serverKinds = [
-  "grant",
-  "opened",
-  "part",
-  "accepted",
-  "refused",
-  "update",
-  "resync",
-  "presence",
-] as const;
-
-export function encodeClientFrame(frame: ClientFrame): Uint8Array {
-  const writer = new ByteWriter();
-  writer.byte(clientKinds.indexOf(frame.kind));
-  switch (frame.kind) {
-    case "hello":
-      writer.count(frame.version);
-      writer.text(frame.kernel);
-      writer.text(frame.instance);
-      writer.text(frame.resume?.peer ?? "");
-      writer.text(frame.resume?.secret ?? "");
-      break;
-    case "open":
-      writer.text(frame.block);
-      writer.count(frame.known === undefined ? 0 : frame.known.generation + 1);
-      if (frame.known !== undefined) writeCounters(writer, frame.known.counters);
-      break;
-    case "push":
-      writer.text(frame.block);
-      writer.count(frame.counter);
-      writer.byte(frame.live ? 1 : 0);
-      writer.bytes(frame.update);
-      break;
-    case "close":
-      writer.text(frame.block);
-      break;
-    case "presence":
-      writer.text(frame.json);
-      break;
-  }
-  return writer.finish();
+function shortText(limit: number): Field<string> {
+  return checked(text, ({ length }) => {
+    if (length > limit) throw tooLarge("A text of a frame", length, limit);
+  });
 }
 
-export function decodeClientFrame(bytes: Uint8Array): ClientFrame {
-  return decoding(bytes, replicaLimits.frame, (reader): ClientFrame => {
-    const kind = clientKinds[reader.byte()];
-    switch (kind) {
-      case "hello": {
-        const version = reader.count();
-        const kernel = readName(reader);
-        const instance = readName(reader);
-        const peer = readName(reader);
-        const secret = readName(reader);
-        const resume = peer === "" ? undefined : { peer: checkPeer(peer), secret };
-        return { kind, version, kernel, instance, resume };
-      }
-      case "open": {
-        const block = readName(reader);
-        const generation = reader.count();
-        if (generation === 0) return { kind, block, known: undefined };
-        return {
-          kind,
-          block,
-          known: { generation: generation - 1, counters: readCounters(reader) },
-        };
-      }
-      case "push": {
-        const block = readName(reader);
-        const counter = reader.count();
-        const live = reader.byte() === 1;
-        const update = reader.bytes();
-        if (update.length > replicaLimits.update) {
-          throw tooLarge("An update", update.length, replicaLimits.update);
-        }
-        return { kind, block, counter, live, update };
-      }
-      case "close":
-        return { kind, block: readName(reader) };
-      case "presence":
-        return { kind, json: readText(reader, replicaLimits.presence) };
-      default:
-        throw malformed("it is of an unknown kind");
+/** What clients say is bounded, piece by piece. */
+const name = shortText(replicaLimits.name);
+const peer = checked(text, checkPeer);
+const update = checked(bytes, ({ length }) => {
+  if (length > replicaLimits.update) throw tooLarge("An update", length, replicaLimits.update);
+});
+
+type Resume = Extract<ClientFrame, { kind: "hello" }>["resume"];
+const resume: Field<Resume> = {
+  write: (writer, value) => {
+    writer.text(value?.peer ?? "");
+    writer.text(value?.secret ?? "");
+  },
+  read: (reader) => {
+    const granted = name.read(reader);
+    const secret = name.read(reader);
+    if (granted === "") return undefined;
+    checkPeer(granted);
+    return { peer: granted, secret };
+  },
+};
+
+const counters: Field<ReadonlyMap<string, number>> = {
+  write: (writer, value) => {
+    writer.count(value.size);
+    for (const [each, counter] of value) {
+      writer.text(each);
+      writer.count(counter);
     }
-  });
-}
-
-export function encodeServerFrame(frame: ServerFrame): Uint8Array {
-  const writer = new ByteWriter();
-  writer.byte(serverKinds.indexOf(frame.kind));
-  switch (frame.kind) {
-    case "grant":
-      writer.count(frame.version);
-      writer.text(frame.peer);
-      writer.text(frame.secret);
-      writer.text(frame.presence);
-      break;
-    case "opened":
-      writer.text(frame.block);
-      writer.count(frame.blockVersion);
-      writer.count(frame.generation);
-      writer.byte(frame.whole ? 1 : 0);
-      writer.count(frame.counter);
-      writer.count(frame.length);
-      break;
-    case "part":
-      writer.text(frame.block);
-      writer.bytes(frame.bytes);
-      break;
-    case "accepted":
-      writer.text(frame.block);
-      writer.text(frame.peer);
-      writer.count(frame.counter);
-      writer.count(frame.blockVersion);
-      break;
-    case "refused":
-      writer.text(frame.block ?? "");
-      writer.text(frame.code);
-      writer.text(frame.message);
-      writer.text(JSON.stringify(frame.facts));
-      writer.byte(remedies.indexOf(frame.remedy));
-      break;
-    case "update":
-      writeUpdate(writer, frame);
-      break;
-    case "resync":
-      writer.text(frame.block);
-      writer.text(frame.why);
-      break;
-    case "presence":
-      writer.text(frame.json);
-      break;
-  }
-  return writer.finish();
-}
-
-export function decodeServerFrame(bytes: Uint8Array): ServerFrame {
-  return decoding(bytes, Infinity, (reader): ServerFrame => {
-    const kind = serverKinds[reader.byte()];
-    switch (kind) {
-      case "grant": {
-        const version = reader.count();
-        const peer = checkPeer(reader.text());
-        return { kind, version, peer, secret: reader.text(), presence: reader.text() };
-      }
-      case "opened": {
-        const block = reader.text();
-        const blockVersion = reader.count();
-        const generation = reader.count();
-        const whole = reader.byte() === 1;
-        const counter = reader.count();
-        return { kind, block, blockVersion, generation, whole, counter, length: reader.count() };
-      }
-      case "part":
-        return { kind, block: reader.text(), bytes: reader.bytes() };
-      case "accepted": {
-        const block = reader.text();
-        const peer = checkPeer(reader.text());
-        return { kind, block, peer, counter: reader.count(), blockVersion: reader.count() };
-      }
-      case "refused": {
-        const block = reader.text() || undefined;
-        const code = reader.text() as ErrorCode;
-        const message = reader.text();
-        const facts = readFacts(reader);
-        const remedy = remedies[reader.byte()];
-        if (remedy === undefined) throw malformed("it names an unknown remedy");
-        return { kind, block, code, message, facts, remedy };
-      }
-      case "update":
-        return readUpdate(reader);
-      case "resync":
-        return { kind, block: reader.text(), why: reader.text() };
-      case "presence":
-        return { kind, json: reader.text() };
-      default:
-        throw malformed("it is of an unknown kind");
+  },
+  read: (reader) => {
+    const size = reader.count();
+    if (size > replicaLimits.peers) throw tooLarge("A list of peers", size, replicaLimits.peers);
+    const value = new Map<string, number>();
+    for (let left = size; left > 0; left--) {
+      const each = name.read(reader);
+      checkPeer(each);
+      const counter = reader.count();
+      if (counter > 0x7fffffff) throw malformed("a counter is too large");
+      value.set(each, counter);
     }
-  });
-}
+    return value;
+  },
+};
 
-function writeUpdate(writer: ByteWriter, frame: Extract<ServerFrame, { kind: "update" }>): void {
-  writer.text(frame.block);
-  writer.count(frame.fromVersion);
-  writer.count(frame.toVersion);
-  writer.count(frame.updates.length);
-  for (const { peer, bytes } of frame.updates) {
-    writer.text(peer ?? "");
-    writer.bytes(bytes);
-  }
-  writer.count(frame.changes.length);
-  for (const { actor, edit, splices } of frame.changes) {
-    writer.text(actor);
-    writer.text(edit);
-    writer.count(splices.length);
-    for (const { at, remove, insert } of splices) {
-      writer.count(at);
-      writer.count(remove);
-      writer.text(insert);
+type Known = Extract<ClientFrame, { kind: "open" }>["known"];
+const known: Field<Known> = {
+  write: (writer, value) => {
+    writer.count(value === undefined ? 0 : value.generation + 1);
+    if (value !== undefined) counters.write(writer, value.counters);
+  },
+  read: (reader) => {
+    const generation = reader.count();
+    return generation === 0
+      ? undefined
+      : { generation: generation - 1, counters: counters.read(reader) };
+  },
+};
+
+const code = text as Field<ErrorCode>;
+const facts: Field<Facts> = {
+  write: (writer, value) => writer.text(JSON.stringify(value)),
+  read: (reader) => {
+    const json = reader.text();
+    try {
+      return JSON.parse(json) as Facts;
+    } catch {
+      throw malformed("its facts are not JSON");
     }
-  }
-}
+  },
+};
+const splice = record<Splice>({ at: count, remove: count, insert: text });
 
-function readUpdate(reader: ByteReader): ServerFrame {
-  const block = reader.text();
-  const fromVersion = reader.count();
-  const toVersion = reader.count();
-  const updates = many(reader, () => {
-    const peer = reader.text() || undefined;
-    return { peer, bytes: reader.bytes() };
-  });
-  const changes = many(reader, () => {
-    const actor = reader.text();
-    const edit = reader.text();
-    const splices = many(reader, () => {
-      return { at: reader.count(), remove: reader.count(), insert: reader.text() };
-    });
-    return { actor, edit, splices };
-  });
-  return { kind: "update", block, fromVersion, toVersion, updates, changes };
-}
+const clientFrames = framesOf<ClientFrame>(
+  {
+    hello: { version: count, kernel: name, instance: name, resume },
+    open: { block: name, known },
+    push: { block: name, counter: count, live: flag, update },
+    close: { block: name },
+    presence: { json: shortText(replicaLimits.presence) },
+  },
+  replicaLimits.frame,
+);
 
-/** A false number of entries ends with the bytes, not with the memory. */
-function many<Each>(reader: ByteReader, read: () => Each): Each[] {
-  const all: Each[] = [];
-  for (let left = reader.count(); left > 0; left--) all.push(read());
-  return all;
-}
+const serverFrames = framesOf<ServerFrame>(
+  {
+    grant: { version: count, peer, secret: text, presence: text },
+    opened: {
+      block: text,
+      blockVersion: count,
+      generation: count,
+      whole: flag,
+      counter: count,
+      length: count,
+    },
+    part: { block: text, bytes },
+    accepted: { block: text, peer, counter: count, blockVersion: count },
+    refused: {
+      block: textOrNone,
+      code,
+      message: text,
+      facts,
+      remedy: oneOf(remedies, "remedy"),
+    },
+    update: {
+      block: text,
+      fromVersion: count,
+      toVersion: count,
+      updates: list(record({ peer: textOrNone, bytes })),
+      changes: list(record({ actor: text, edit: text, splices: list(splice) })),
+    },
+    resync: { block: text, why: text },
+    presence: { json: text },
+  },
+  Infinity,
+);
 
-function writeCounters(writer: ByteWriter, counters: ReadonlyMap<string, number>): void {
-  writer.count(counters.size);
-  for (const [peer, counter] of counters) {
-    writer.text(peer);
-    writer.count(counter);
-  }
-}
+export const { encode: encodeClientFrame, decode: decodeClientFrame } = clientFrames;
+export const { encode: encodeServerFrame, decode: decodeServerFrame } = serverFrames;
 
-function readCounters(reader: ByteReader): Map<string, number> {
-  const size = reader.count();
-  if (size > replicaLimits.peers) throw tooLarge("A list of peers", size, replicaLimits.peers);
-  const counters = new Map<string, number>();
-  for (let left = size; left > 0; left--) {
-    const peer = checkPeer(readName(reader));
-    const counter = reader.count();
-    if (counter > 0x7fffffff) throw malformed("a counter is too large");
-    counters.set(peer, counter);
-  }
-  return counters;
-}
-
-function readName(reader: ByteReader): string {
-  return readText(reader, replicaLimits.name);
-}
-
-function readText(reader: ByteReader, limit: number): string {
-  const text = reader.text();
-  if (text.length > limit) throw tooLarge("A text of a frame", text.length, limit);
-  return text;
-}
-
-function readFacts(reader: ByteReader): Facts {
-  try {
-    return JSON.parse(reader.text()) as Facts;
-  } catch (cause) {
-    if (cause instanceof KumikoError) throw cause;
-    throw malformed("its facts are not JSON");
-  }
-}
-
-function checkPeer(peer: string): string {
-  if (/^[1-9][0-9]{0,19}$/.test(peer) && BigInt(peer) < 2n ** 64n - 1n) return peer;
+function checkPeer(value: string): void {
+  if (/^[1-9][0-9]{0,19}$/.test(value) && BigInt(value) < 2n ** 64n - 1n) return;
   throw malformed("a peer is not a number of 64 bits");
-}
-
-/** Whatever is wrong with bytes from outside is told as one of two errors. */
-function decoding<Frame>(
-  bytes: Uint8Array,
-  limit: number,
-  read: (reader: ByteReader) => Frame,
-): Frame {
-  if (bytes.length > limit) throw tooLarge("A frame", bytes.length, limit);
-  const reader = new ByteReader(bytes);
-  try {
-    const frame = read(reader);
-    if (!reader.done) throw malformed("it has bytes left over");
-    return frame;
-  } catch (error) {
-    if (!(error instanceof KumikoError) || error.code !== "damaged") throw error;
-    const { why } = error.facts;
-    throw malformed(typeof why === "string" ? why : error.message);
-  }
-}
-
-function tooLarge(what: string, size: number, limit: number): KumikoError {
-  return new KumikoError("too_large", `${what} has ${size}, and ${limit} is the limit.`, {
-    size,
-    limit,
-  });
-}
-
-function malformed(why: string): KumikoError {
-  return new KumikoError("frame_malformed", `The frame cannot be read: ${why}.`, { why });
 }
