@@ -1,9 +1,10 @@
 import type { Logger } from "pino";
-import { type Clock, KumikoError, monotonicClock } from "../base/index.ts";
+import { type Clock, KumikoError, monotonicClock, realTimers, type Timers } from "../base/index.ts";
 import type { Kernel, KernelInfo, World } from "../kernel/index.ts";
 import type { ToolFilter, ToolRegistry } from "../tools/index.ts";
 import { Clients } from "./clients.ts";
 import type { Metrics } from "./metrics.ts";
+import { patiently } from "./patience.ts";
 import { checkScope, type Given, invocationOf, type Principal } from "./principal.ts";
 import { RateLimits } from "./rate-limits.ts";
 import type { TokenStore } from "./tokens/token-store.ts";
@@ -22,6 +23,9 @@ interface HallParts {
   readonly closing: AbortSignal;
   /** Per second and token. */
   readonly callsPerSecond?: number | undefined;
+  /** Milliseconds for which a kernel that another process has is waited for; without it, not at all. */
+  readonly patience?: number | undefined;
+  readonly timers?: Timers | undefined;
 }
 
 /** What one call of a tool is: who asks is known beside it. */
@@ -57,6 +61,10 @@ export class Hall {
   /** Told of every call that begins; what they do must not fail. */
   readonly watchers = new Set<(call: BegunCall) => void>();
   readonly #tokens: TokenStore | undefined;
+  readonly #patience: number;
+  readonly #timers: Timers;
+  /** However many wait for a kernel, one looks. */
+  readonly #awaited = new Map<string, Promise<Kernel>>();
   #calls = 0;
   readonly #idle: (() => void)[] = [];
 
@@ -70,6 +78,8 @@ export class Hall {
     this.version = parts.version;
     this.closing = parts.closing;
     this.clients = new Clients(parts.clock);
+    this.#patience = parts.patience ?? 0;
+    this.#timers = parts.timers ?? realTimers;
     this.rates = new RateLimits(monotonicClock, parts.callsPerSecond);
   }
 
@@ -84,9 +94,25 @@ export class Hall {
     principal.signal.throwIfAborted();
     const { kernels } = principal;
     if (kernels !== undefined && !kernels.includes(id)) throw notYours(principal, id, kernels);
-    return this.world.open(id).catch((error: unknown) => {
+    return this.#open(id, () => this.world.open(id)).catch((error: unknown) => {
       throw discreet(error, id, kernels);
     });
+  }
+
+  /** For who may use every kernel. */
+  openOrCreate(id: string): Promise<Kernel> {
+    return this.#open(id, () => this.world.openOrCreate(id));
+  }
+
+  #open(id: string, open: () => Promise<Kernel>): Promise<Kernel> {
+    const awaited = this.#awaited.get(id);
+    if (awaited !== undefined) return awaited;
+    const wanted = (): boolean => !this.closing.aborted;
+    const opening = patiently({ timers: this.#timers, most: this.#patience, wanted }, open);
+    this.#awaited.set(id, opening);
+    const settled = (): void => void this.#awaited.delete(id);
+    opening.then(settled, settled);
+    return opening;
   }
 
   /** Those that the token is for. */

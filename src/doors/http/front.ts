@@ -13,6 +13,7 @@ import { httpLimits, type HttpLimits } from "./limits.ts";
 import { serveHealth, servePage } from "./public-paths.ts";
 import { endSocket, malformed, refuseSocket } from "./raw-socket.ts";
 import { serveSession } from "./session.ts";
+import { unlistenable } from "./unlistenable.ts";
 
 /** A door that is opened when its first visitor comes: what it imports takes time. What is opened is disposed of. */
 export interface DoorOpener {
@@ -320,21 +321,4 @@ async function ended(response: ServerResponse): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   response.once("close", resolve);
   if (!response.destroyed) await promise;
-}
-
-function unlistenable(error: unknown, { host, port }: FrontOptions): Error {
-  const code = error instanceof Error && "code" in error ? String(error.code) : undefined;
-  if (code === undefined) return error instanceof Error ? error : new Error(String(error));
-  const known: { readonly [code: string]: string } = {
-    EADDRINUSE: `Another program listens on port ${port} of ${host}. Choose another with --port.`,
-    EADDRNOTAVAIL: `${host} is no address of this machine, so the server cannot listen there. --host takes 127.0.0.1 for this machine only, 0.0.0.0 for everyone, or an address that this machine has.`,
-    ENOTFOUND: `${host} is no name that leads to an address. --host takes an address of this machine.`,
-    EACCES: `Port ${port} of ${host} is not for this user. Choose one from 1024 up with --port.`,
-  };
-  return new KumikoError(
-    code === "EADDRINUSE" ? "in_use" : "invalid_argument",
-    known[code] ?? `The server cannot listen on port ${port} of ${host} (${code}).`,
-    { host, port, reason: code },
-    { cause: error },
-  );
 }
