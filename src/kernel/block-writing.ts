@@ -17,7 +17,6 @@ import type {
   Submitted,
 } from "./commit/door.ts";
 import { untilNotOutrun } from "./commit/outrun.ts";
-import type { Contexts } from "./contexts.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Listing } from "./listing.ts";
 import { type LiveDocument, unknownBlock } from "./live-documents.ts";
@@ -27,6 +26,8 @@ import { checkPlace, checkStateChange, type Places } from "./structure.ts";
 
 export interface NewBlock {
   readonly context: string;
+  /** Whose name the id bears; the caller's unless it is a file's. */
+  readonly named?: string | undefined;
   readonly parent?: string | null | undefined;
   readonly role: BlockRole;
   readonly kind: BlockKind;
@@ -55,7 +56,6 @@ export interface StateChange<Answer> {
 
 export interface BlockWritingPorts {
   readonly clock: Clock;
-  readonly contexts: Contexts;
   readonly places: Places;
   readonly door: CommitDoor;
   readonly owner: OwnerLease;
@@ -79,13 +79,12 @@ export class BlockWriting {
     request: NewBlock,
     options: { fingerprint?: string | undefined; answer(applied: Applied): Answer },
   ): Promise<Answer> {
-    const { contexts, places } = this.#ports;
-    const { context, parent = null } = request;
-    await contexts.check(context);
+    const { places } = this.#ports;
+    const { context, parent = null, named = invocation.actor } = request;
     return untilNotOutrun(async (attempt) => {
       // Ids and places are given one after the other; what is placed goes to disk together.
       const { answer, durable } = await this.#placing.run([context], async () => {
-        if (attempt > 1) await places.outrun(context, invocation.actor, parent);
+        if (attempt > 1) await places.outrun(context, named, parent);
         return this.#place(invocation, request, options);
       });
       await durable;
@@ -199,7 +198,11 @@ export class BlockWriting {
   /** A block whose owner is gone will never end by itself. */
   async closeOrphans(): Promise<void> {
     const { listing, owner } = this.#ports;
-    const invocation: Invocation = { actor: "system", message: "Its owner is gone." };
+    const invocation: Invocation = {
+      actor: "system",
+      kind: "system",
+      message: "Its owner is gone.",
+    };
     for (const { block, state } of await listing.withStatus("running")) {
       if (state === undefined || state.lease === null) continue;
       if (await owner.isAlive(state.lease)) continue;
@@ -218,7 +221,7 @@ export class BlockWriting {
   /** Only the holder of the context's queue may ask. */
   async #newState(invocation: Invocation, request: NewBlock): Promise<BlockState> {
     const { clock, places } = this.#ports;
-    const { context, parent = null, kind, role, content } = request;
+    const { context, parent = null, kind, role, content, named = invocation.actor } = request;
     const above = parent === null ? undefined : await this.#ports.state(parent);
     checkPlace(kind, above);
     if (above !== undefined && above.context !== context) {
@@ -229,7 +232,7 @@ export class BlockWriting {
       );
     }
     return {
-      block: await places.newId(context, invocation.actor),
+      block: await places.newId(context, named),
       context,
       parent,
       order: await places.orderAtEnd(context, parent),

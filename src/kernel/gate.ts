@@ -1,7 +1,8 @@
 import { KumikoError } from "../base/index.ts";
 
-/** What the gate is asked for. Reading is not among them until there are rules about it. */
+/** What the gate is asked for. Only files have rules about reading. */
 export type Operation =
+  | "read"
   | "append"
   | "change"
   | "create"
@@ -14,13 +15,24 @@ export type Operation =
   | "leave_context"
   | "configure";
 
-interface Decision {
+export interface Decision {
   readonly decision: "allow" | "ask" | "deny";
   readonly reason: string;
 }
 
-/** The one gate. Until the rules come with files, everything is allowed. */
-export type Authorise = (actor: string, operation: Operation, target: string) => Promise<Decision>;
+/**
+ * What a caller is, as its token says; without one it is whoever runs the process: a person. No token says `disk`
+ * (what is on disk has happened already) or `system` (the kernel's own upkeep): a name alone gives nobody a right.
+ */
+export type CallerKind = "person" | "agent" | "service" | "disk" | "system";
+
+/** The one gate. */
+export type Authorise = (
+  actor: string,
+  operation: Operation,
+  target: string,
+  kind?: CallerKind,
+) => Promise<Decision>;
 
 /** Asks the gate for several targets; the first that is not allowed is told. */
 export async function checkAllowed(
@@ -28,9 +40,10 @@ export async function checkAllowed(
   actor: string,
   operation: Operation,
   targets: readonly string[],
+  kind?: CallerKind,
 ): Promise<void> {
   for (const target of targets) {
-    const { decision, reason } = await authorise(actor, operation, target);
+    const { decision, reason } = await authorise(actor, operation, target, kind);
     if (decision === "allow") continue;
     throw new KumikoError(
       "denied",

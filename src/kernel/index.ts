@@ -4,6 +4,8 @@ export type { ShownBlock } from "./block-views.ts";
 export type { NewBlock } from "./block-writing.ts";
 export type { Applied, AppliedChange } from "./commit/door.ts";
 export type { ContextInfo } from "./contexts.ts";
+export type { FilePort } from "./files-port.ts";
+export type { CallerKind, Decision, Operation } from "./gate.ts";
 export { eventUnits } from "./flow/feed.ts";
 export type { FeedEvent } from "../protocol/index.ts";
 export {
@@ -23,6 +25,6 @@ export type { BlockText } from "./reading.ts";
 export type { Follower, Known, OpenedReplica, ReplicaFrame, ReplicaUpdate } from "./replicas.ts";
 export type { Flipped } from "./undo.ts";
 export type { FoundLine } from "../base/search/index.ts";
-export { Kernel } from "./kernel.ts";
+export { Kernel, type NamedValues } from "./kernel.ts";
 export type { Store } from "./ports.ts";
 export { type KernelFolders, type KernelInfo, unknownKernel, World } from "./world.ts";

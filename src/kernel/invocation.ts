@@ -1,8 +1,10 @@
 import { KumikoError } from "../base/index.ts";
+import type { CallerKind } from "./gate.ts";
 
 /** One call by someone: who, from where, why. Everything that is recorded about the caller comes from here. */
 export interface Invocation {
   readonly actor: string;
+  readonly kind?: CallerKind | undefined;
   /** The caller's line of sight: what it was shown is what its positions mean. */
   readonly reader?: string | undefined;
   /** The conversation the call belongs to. */

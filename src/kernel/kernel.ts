@@ -1,5 +1,6 @@
-import { type Clock, KumikoError, type Timers } from "../base/index.ts";
+import { type Clock, KumikoError, parseBlockId, type Timers } from "../base/index.ts";
 import { type EditTarget, translateAppend } from "../blocks/index.ts";
+import type { BlockMetadata, Notice } from "../protocol/index.ts";
 import type { AppendReceipt } from "./append-stream.ts";
 import { Appends } from "./appends.ts";
 import type { BlockState } from "./block-state.ts";
@@ -11,7 +12,8 @@ import { Contexts } from "./contexts.ts";
 import { diagnose, type Diagnosis } from "./doctor.ts";
 import { type FeedReader, toEvent } from "./flow/feed.ts";
 import { FlowBus, type FlowReader } from "./flow/flow-bus.ts";
-import type { Authorise } from "./gate.ts";
+import type { FilePort } from "./files-port.ts";
+import { type Authorise, checkAllowed, type Operation } from "./gate.ts";
 import type { Invocation } from "./invocation.ts";
 import { type ListedBlock, Listing } from "./listing.ts";
 import { LiveDocuments } from "./live-documents.ts";
@@ -56,6 +58,13 @@ export interface KernelOptions {
   readonly search?: SearchOptions | undefined;
 }
 
+/** Each is put whole, and kept when that resolves. */
+export interface NamedValues {
+  get(key: string): Promise<string | undefined>;
+  list(): Promise<{ key: string; value: string }[]>;
+  put(key: string, value: string | undefined): Promise<void>;
+}
+
 const allowAll: Authorise = () => Promise.resolve({ decision: "allow", reason: "no rules yet" });
 
 /**
@@ -87,6 +96,8 @@ export class Kernel implements AsyncDisposable {
   readonly #purge: Purge;
   readonly #places: Places;
   readonly #appends: Appends;
+  readonly #authorise: Authorise;
+  #files: FilePort | undefined;
   #edits = 0;
   #closed = false;
   #closing: Promise<void> | undefined;
@@ -98,7 +109,10 @@ export class Kernel implements AsyncDisposable {
     this.#flow = flow;
     this.flow = flow.reader;
     this.feed = flow.feed.reader;
-    const authorise = options.authorise ?? allowAll;
+    const authorise: Authorise = async (actor, operation, target, kind) =>
+      this.#files?.authorise({ actor, kind }, operation, target) ??
+      (options.authorise ?? allowAll)(actor, operation, target, kind);
+    this.#authorise = authorise;
     this.contexts = new Contexts({
       store: options.store,
       kernel: options.id,
@@ -178,6 +192,7 @@ export class Kernel implements AsyncDisposable {
         const ended = status === "done" || status === "error";
         this.#upkeep.committed(commit.block, body.change, ended);
         this.replicas.committed(commit, body.change);
+        this.#files?.committed(commit.block, commit.version);
       },
       unwritten: () => {
         this.#documents.forgetUnwritten(options.newPeer());
@@ -214,7 +229,6 @@ export class Kernel implements AsyncDisposable {
     });
     this.#writing = new BlockWriting({
       clock: options.clock,
-      contexts: this.contexts,
       places: this.#places,
       door: this.#door,
       owner: this.#owner,
@@ -301,11 +315,89 @@ export class Kernel implements AsyncDisposable {
     options: { fingerprint?: string | undefined; answer(applied: Applied): Answer },
   ): Promise<Answer> {
     await this.#checkWritable();
+    await this.contexts.check(request.context);
     return this.#writing.create(invocation, request, options);
+  }
+
+  /** A block for a file, in the name of its mount: `@src~file~7`. */
+  async createFile(
+    invocation: Invocation,
+    { mount, content, metadata }: { mount: string; content: string; metadata: BlockMetadata },
+  ): Promise<Applied> {
+    await this.#checkWritable();
+    const file = { context: `@${mount}`, named: "file", role: "user", kind: "file" } as const;
+    return this.#writing.create(
+      invocation,
+      { ...file, content, metadata },
+      { answer: (applied) => applied },
+    );
+  }
+
+  /** Folders whose files are blocks. Closed with the kernel. */
+  attach(files: FilePort): void {
+    if (this.#files !== undefined) throw new Error(`${this.id} has its files already`);
+    this.#files = files;
+  }
+
+  get hasFiles(): boolean {
+    return this.#files !== undefined;
+  }
+
+  /** Whether a block's text is kept from searches, whoever asks. */
+  hidden(block: string): boolean {
+    return this.#files?.hidden(block) ?? false;
+  }
+
+  /** Whether a caller may see a block's text: only files have rules about that. */
+  mayRead({ actor, kind }: Invocation, block: string): boolean {
+    const decided = this.#files?.authorise({ actor, kind }, "read", block);
+    return decided === undefined || decided.decision === "allow";
+  }
+
+  /** Throws what the rules say, when a caller may not see a block's text. */
+  async checkReadable({ actor, kind }: Invocation, block: string): Promise<void> {
+    if (block.startsWith("@")) await checkAllowed(this.#authorise, actor, "read", [block], kind);
+  }
+
+  /** What an actor has to know about its files and was not told yet; it is now. */
+  tell(actor: string): readonly unknown[] {
+    return this.#files?.tell(actor) ?? [];
+  }
+
+  /** The block that a caller means, by its id or by a path, if it may be used for that. */
+  async target(invocation: Invocation, given: string, operation: Operation): Promise<string> {
+    this.#checkOpen();
+    if (this.#files !== undefined) return this.#files.target(invocation, given, operation);
+    parseBlockId(given);
+    await checkAllowed(this.#authorise, invocation.actor, operation, [given], invocation.kind);
+    return given;
+  }
+
+  /** Small named values of rooms above. */
+  named(space: string): NamedValues {
+    const { get, list, put } = this.#store;
+    return {
+      get: (key) => get.call(this.#store, space, key),
+      list: () => list.call(this.#store, space),
+      put: (key, value) => put.call(this.#store, space, key, value),
+    };
+  }
+
+  /** Tells whoever listens to what can be read. */
+  announce(notice: Notice<"resource">): void {
+    this.#flow.publish("resource", notice);
   }
 
   /** Changes text in one block or many, all or none. */
   async editText<Answer>(invocation: Invocation, request: TextEdit<Answer>): Promise<Answer> {
+    await this.#checkWritable();
+    const answer = await this.#writing.editText(invocation, request);
+    await this.#files?.saved(request.blocks);
+    return answer;
+  }
+
+  /** The same by who keeps files in step with their blocks, and saves them himself. */
+  async editFiles<Answer>(invocation: Invocation, request: TextEdit<Answer>): Promise<Answer> {
     await this.#checkWritable();
     return this.#writing.editText(invocation, request);
   }
@@ -366,6 +458,12 @@ export class Kernel implements AsyncDisposable {
     return this.#views.readAt(block, position);
   }
 
+  /** How many commits of a block are on disk. */
+  async version(block: string): Promise<number> {
+    this.#checkOpen();
+    return this.#views.durableVersion(block);
+  }
+
   async state(block: string): Promise<BlockState> {
     this.#checkOpen();
     return this.#views.state(block);
@@ -416,13 +514,18 @@ export class Kernel implements AsyncDisposable {
   /** Switches an Edit off in all its blocks: the one named, or the newest of an actor. */
   async undo(invocation: Invocation, request: UndoRequest): Promise<Flipped> {
     await this.#checkWritable();
-    return this.#undo.flip("undo", invocation, request);
+    return this.#savedFlip(await this.#undo.flip("undo", invocation, request));
   }
 
   /** Switches it on again: the one named, or the one that the actor undid last. */
   async redo(invocation: Invocation, request: UndoRequest): Promise<Flipped> {
     await this.#checkWritable();
-    return this.#undo.flip("redo", invocation, request);
+    return this.#savedFlip(await this.#undo.flip("redo", invocation, request));
+  }
+
+  async #savedFlip(flipped: Flipped): Promise<Flipped> {
+    await this.#files?.saved(flipped.blocks.map(({ block }) => block));
+    return flipped;
   }
 
   /**
@@ -454,6 +557,10 @@ export class Kernel implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
+    if (this.#files !== undefined) {
+      await this.#appends.settleAll();
+      await this.#files[Symbol.asyncDispose]();
+    }
     this.#closed = true;
     await using closing = new AsyncDisposableStack();
     closing.use(this.#store);

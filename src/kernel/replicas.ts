@@ -238,7 +238,11 @@ export class Replicas {
   async #giveBirth(block: string): Promise<void> {
     await this.#ports.checkWritable();
     await this.#ports.door.edit({
-      invocation: { actor: "system", message: "From here on replicas can merge." },
+      invocation: {
+        actor: "system",
+        kind: "system",
+        message: "From here on replicas can merge.",
+      },
       operation: "append",
       blocks: [block],
       plan: (documents) =>

@@ -142,6 +142,13 @@ export class Undo {
           throw unknownEdit(named);
         }
         return all.map(({ block, document }): PlannedChange => {
+          if (!active && isLoading(block, row, document.authors([1]))) {
+            throw new KumikoError(
+              "nothing_to_undo",
+              `Edit ${row.edit} is ${block} as it was first read from its file: there is nothing before it.`,
+              { edit: row.edit, block },
+            );
+          }
           const request = { actor: invocation.actor, edit: row.edit };
           const flip = active ? document.planRedo(request) : document.planUndo(request);
           const before = document.read();
@@ -162,6 +169,11 @@ export class Undo {
       }),
     });
   }
+}
+
+/** What a file held when it was loaded was nobody's Edit: to undo it would empty the file. */
+function isLoading(block: string, row: EditRow, [first]: readonly { edit: string }[]): boolean {
+  return block.startsWith("@") && row.actor === "disk" && first?.edit === row.edit;
 }
 
 function unknownEdit(edit: string): KumikoError {

@@ -1,4 +1,5 @@
 import { checkIdPart, type Clock, KumikoError, type Timers } from "../base/index.ts";
+import type { FilePort } from "./files-port.ts";
 import { Kernel } from "./kernel.ts";
 import type { Store } from "./ports.ts";
 import type { DamageReport } from "./quarantine.ts";
@@ -31,6 +32,8 @@ export interface WorldOptions {
   readonly timers: Timers;
   newPeer(): string;
   turn?(): Promise<void>;
+  /** The folders of a kernel that was just opened. */
+  files?(kernel: Kernel): Promise<FilePort | undefined>;
   /** Told of everything stored that turns out to be damaged. */
   onDamage?(report: DamageReport): void;
 }
@@ -117,7 +120,7 @@ export class World implements AsyncDisposable {
 
   async #openKernel(id: string): Promise<OpenKernel> {
     checkIdPart(id, "The kernel");
-    const { folders, ...options } = this.#options;
+    const { folders, files, ...options } = this.#options;
     // Whoever closes it is told when that fails.
     await this.#closing.get(id)?.catch(() => undefined);
     if (!(await folders.has(id))) throw await unknownKernel(folders, id);
@@ -125,6 +128,8 @@ export class World implements AsyncDisposable {
     const store = opening.use(await folders.openStore(id));
     const kernel = await Kernel.open({ id, store, ...options });
     opening.move();
+    const attached = await files?.(kernel);
+    if (attached !== undefined) kernel.attach(attached);
     const housekeeping = kernel.retention.applyWhenDue();
     // Whoever closes the kernel is told.
     housekeeping.catch(() => undefined);

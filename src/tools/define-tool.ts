@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { KumikoError, sha256Text } from "../base/index.ts";
-import type { Invocation, Kernel } from "../kernel/index.ts";
+import type { Invocation, Kernel, Operation } from "../kernel/index.ts";
 
 /** An example is part of the definition: it is shown to models and run by the tests. */
 interface ToolExample {
@@ -16,6 +16,8 @@ interface Description<Input extends z.ZodType, Output extends z.ZodType> {
   readonly output: Output;
   readonly examples: readonly ToolExample[];
   readonly writes: boolean;
+  /** What it does to the block it is given; by default `change` when it writes, `read` otherwise. */
+  readonly operation?: Operation | undefined;
 }
 
 export interface Tool extends Description<z.ZodType, z.ZodType> {
@@ -80,7 +82,8 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
   return {
     ...definition,
     async run(kernel, invocation, input) {
-      return definition.run(kernel, toCall(definition, invocation, input));
+      const call = toCall(definition, invocation, input);
+      return definition.run(kernel, await withTarget(kernel, definition, call));
     },
   };
 }
@@ -93,6 +96,18 @@ export function defineStream<Input extends z.ZodType, Output extends z.ZodType>(
     stream: (kernel, invocation, input) =>
       definition.stream(kernel, toCall(definition, invocation, input)),
   };
+}
+
+/** Where a tool takes a block it also takes the path of a file: from here on there are only blocks. */
+async function withTarget<Input>(
+  kernel: Kernel,
+  { writes, operation = writes ? "change" : "read" }: Description<z.ZodType, z.ZodType>,
+  call: ToolCall<Input>,
+): Promise<ToolCall<Input>> {
+  const { block_id: given } = call.input as { block_id?: unknown };
+  if (typeof given !== "string") return call;
+  const block_id = await kernel.target(call.invocation, given, operation);
+  return { ...call, input: { ...call.input, block_id } };
 }
 
 function toCall<Input extends z.ZodType>(

@@ -19,7 +19,7 @@ import { blockUndo } from "./block/undo.ts";
 import type { StreamingTool, Tool } from "./define-tool.ts";
 import { kernelSearch } from "./kernel-search.ts";
 
-export type { StreamingTool, Tool } from "./define-tool.ts";
+export { defineTool, type StreamingTool, type Tool, writing } from "./define-tool.ts";
 export { type ArgumentSchema, type InputSchema, inputSchema } from "./input-schema.ts";
 export { referencePages } from "./reference-pages.ts";
 export { type ToolFilter, ToolRegistry } from "./registry.ts";

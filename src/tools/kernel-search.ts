@@ -76,8 +76,9 @@ export const kernelSearch = defineTool({
       linesPerText: input.max_matches_per_block ?? MATCHES_PER_BLOCK,
       texts: input.max_blocks ?? BLOCKS,
     });
+    const found = answer.found.filter(({ block }) => !kernel.hidden(block));
     return {
-      blocks: answer.found.map(({ block, path, version, lines, truncated }) => ({
+      blocks: found.map(({ block, path, version, lines, truncated }) => ({
         block_id: block,
         ...(path !== undefined && { path }),
         version,

@@ -43,7 +43,10 @@ export class ToolRegistry {
       throw unknownTool(name, this.list(filter), hint);
     }
     checkNotAborted(invocation);
-    return tool.run(kernel, invocation, input);
+    const answer = await tool.run(kernel, invocation, input);
+    // Whoever's text did not stand hears of it here: an agent listens to nothing else.
+    const conflicts = kernel.tell(invocation.actor);
+    return conflicts.length === 0 || typeof answer !== "object" ? answer : { ...answer, conflicts };
   }
 
   stream(

@@ -1,3 +1,4 @@
+import { fileTools } from "../../src/files/index.ts";
 import { pino } from "pino";
 import { HomeFolder } from "../../src/app/index.ts";
 import { openWorld } from "../../src/app/world.ts";
@@ -35,7 +36,7 @@ export async function openHall(): Promise<TestHall> {
   const closing = new AbortController();
   const hall = new Hall({
     world,
-    registry: new ToolRegistry([...blockTools, ...blockStreams]),
+    registry: new ToolRegistry([...blockTools, ...fileTools, ...blockStreams]),
     tokens,
     log: pino({ level: "silent" }),
     metrics: new Metrics(),

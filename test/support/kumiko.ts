@@ -15,6 +15,8 @@ interface Setting {
   readonly environment?: { readonly [name: string]: string };
   /** What the person at the terminal answers when asked. */
   readonly answers?: readonly string[];
+  /** How wide the terminal is, where that matters. */
+  readonly columns?: number;
   /** Where it is run; its own folder otherwise. */
   readonly folder?: string;
 }
@@ -43,6 +45,7 @@ export function temporaryHome(): Home {
       folder: setting.folder ?? folder.path,
       environment: { ...own, ...setting.environment },
       colour: false,
+      columns: setting.columns,
       interactive: setting.answers !== undefined,
       readInput: () => Promise.resolve(Buffer.from(setting.input ?? "")),
       print: (text) => Promise.resolve(void (out += text)),

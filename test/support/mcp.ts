@@ -1,3 +1,4 @@
+import { fileTools } from "../../src/files/index.ts";
 import { createMcpDoor } from "../../src/doors/mcp/door.ts";
 import { HttpFront } from "../../src/doors/http/index.ts";
 import { Hall } from "../../src/doors/index.ts";
@@ -29,7 +30,7 @@ export async function openMcp({ tools = [], ...options }: McpOptions = {}) {
   await using opening = new AsyncDisposableStack();
   const workshop = opening.use(await openHall());
   const { world, tokens, log, metrics, clock, version, closing } = workshop.hall;
-  const registry = new ToolRegistry([...blockTools, ...blockStreams, ...tools]);
+  const registry = new ToolRegistry([...blockTools, ...fileTools, ...blockStreams, ...tools]);
   const hall = new Hall({ world, registry, tokens, log, metrics, clock, version, closing });
   const front = opening.use(await HttpFront.listen(hall, { host: "127.0.0.1", port: 0 }));
   const door = createMcpDoor(hall, options);

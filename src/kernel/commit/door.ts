@@ -108,7 +108,8 @@ export class CommitDoor {
    */
   async submit<Answer>(request: EditRequest<Answer>): Promise<Submitted<Answer>> {
     const { invocation, blocks } = request;
-    await checkAllowed(this.#ports.authorise, invocation.actor, request.operation, blocks);
+    const { authorise } = this.#ports;
+    await checkAllowed(authorise, invocation.actor, request.operation, blocks, invocation.kind);
     const { actor, call } = invocation;
     const retriable = call !== undefined && request.fingerprint !== undefined;
     const callKey = retriable ? [`call:${actor}:${call}`] : [];

@@ -8,6 +8,7 @@ export const blockAppend = defineTool({
     "Adds text at the end of a block while you produce it; no version is needed. The answer is a receipt: the text is kept " +
     "on disk within a moment, up to durable_version already. Pass flush to wait until all of it is; call_id waits as well.",
   writes: true,
+  operation: "append",
   input: z.strictObject({
     block_id: blockArgument,
     text: z.string().min(1).describe("what comes next, added exactly as it is"),

@@ -84,7 +84,12 @@ export const blockApplyPatch = defineTool({
     const { block_id, blocks = {}, base_version: base, dry_run = false } = input;
     const context = input.context ?? invocation.context;
     const { files } = parsePatch(input.patch);
-    const targets = await patchTargets(kernel, files, { block: block_id, blocks, context });
+    const targets = await patchTargets(kernel, files, {
+      block: block_id,
+      blocks,
+      context,
+      invocation,
+    });
     if (base !== undefined && targets.length > 1) {
       throw new KumikoError(
         "invalid_argument",

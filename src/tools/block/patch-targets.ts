@@ -1,6 +1,6 @@
 import { KumikoError, parseBlockId } from "../../base/index.ts";
 import type { FilePatch } from "../../blocks/index.ts";
-import type { Kernel } from "../../kernel/index.ts";
+import type { Invocation, Kernel } from "../../kernel/index.ts";
 
 /** One file of a patch and the block it is for. */
 export interface PatchTarget {
@@ -15,25 +15,32 @@ export interface TargetOptions {
   readonly block: string | undefined;
   readonly blocks: { readonly [path: string]: string };
   readonly context: string | undefined;
+  readonly invocation: Invocation;
 }
 
 const NAMED = 20;
 
-/** Which block each file of a patch is for: by `blocks`, by its name when that is a block, or by `metadata.path`. */
+/**
+ * Which block each file of a patch is for: by `blocks`, by its name when that is a block, as a file of a folder, or by
+ * `metadata.path`.
+ */
 export async function patchTargets(
   kernel: Kernel,
   files: readonly FilePatch[],
-  { block, blocks, context }: TargetOptions,
+  { block, blocks, context, invocation }: TargetOptions,
 ): Promise<PatchTarget[]> {
   if (block !== undefined) return [oneTarget(files, block)];
   const paths = files.map(pathOf);
-  const unknown = paths.filter((path) => blocks[path] === undefined && !isBlock(path));
+  const unknown = kernel.hasFiles
+    ? []
+    : paths.filter((path) => blocks[path] === undefined && !isBlock(path));
   const found = unknown.length === 0 ? new Map() : await byPath(kernel, context, unknown);
-  const targets = files.map((file, index): PatchTarget => {
+  const targets: PatchTarget[] = [];
+  for (const [index, file] of files.entries()) {
     const path = paths[index]!;
-    const target = blocks[path] ?? (isBlock(path) ? path : found.get(path)!);
-    return { path, block: target, file };
-  });
+    const named = blocks[path] ?? found.get(path) ?? path;
+    targets.push({ path, block: await kernel.target(invocation, named, "change"), file });
+  }
   checkDistinct(targets);
   return targets;
 }

@@ -3,7 +3,9 @@ import { KumikoError, parseBlockId } from "../../base/index.ts";
 import { type EditTarget, type Splice, unifiedDiff } from "../../blocks/index.ts";
 import type { Invocation, Kernel } from "../../kernel/index.ts";
 
-export const blockArgument = z.string().describe("the block, written context~actor~number");
+export const blockArgument = z
+  .string()
+  .describe("the block, written context~actor~number, or the path of a file");
 
 /** What every edit of text answers. */
 export const editAnswer = z.strictObject({

@@ -39,6 +39,13 @@ export const blockStatusTool = defineTool({
         { block },
       );
     }
+    if (block.startsWith("@") && metadata !== undefined && "path" in metadata) {
+      throw new KumikoError(
+        "invalid_argument",
+        `${block} is a file, and its path is where it is on disk: move it with file_move.`,
+        { block },
+      );
+    }
     const base = baseVersion(kernel, invocation, checkBlock(block), input.base_version);
     let since = "";
     const answer = await kernel.changeState(invocation, block, {

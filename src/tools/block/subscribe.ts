@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { KumikoError } from "../../base/index.ts";
-import { eventUnits, type FeedEvent, type Kernel } from "../../kernel/index.ts";
+import { eventUnits, type FeedEvent, type Invocation, type Kernel } from "../../kernel/index.ts";
 import { feedEvent } from "../../protocol/index.ts";
 import { defineStream } from "../define-tool.ts";
 import { eventsSince, heldVersion } from "./held-version.ts";
@@ -71,17 +71,27 @@ export const blockSubscribe = defineStream({
       );
     }
     const { head } = kernel.feed;
-    const live = kernel.feed.subscribe({ from, blocks, context, signal: invocation.signal });
-    return follow(kernel, from_versions, head, live);
+    const where = ({ block }: FeedEvent): boolean => kernel.mayRead(invocation, block);
+    const live = kernel.feed.subscribe({ from, blocks, context, where, signal: invocation.signal });
+    return follow(kernel, { invocation, held: from_versions, head, live });
   },
 });
 
 async function* follow(
   kernel: Kernel,
-  held: readonly z.output<typeof heldVersion>[],
-  head: number,
-  live: AsyncIterable<FeedEvent[]>,
+  {
+    invocation,
+    held,
+    head,
+    live,
+  }: {
+    readonly invocation: Invocation;
+    readonly held: readonly z.output<typeof heldVersion>[];
+    readonly head: number;
+    readonly live: AsyncIterable<FeedEvent[]>;
+  },
 ): AsyncGenerator<{ events: FeedEvent[]; position: number }, void, void> {
+  for (const { block_id } of held) await kernel.checkReadable(invocation, block_id);
   let events: FeedEvent[] = [];
   let units = 0;
   for await (const event of lackingIn(kernel, held, head)) {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { KumikoError } from "../../base/index.ts";
-import { eventUnits, type FeedEvent, type Kernel } from "../../kernel/index.ts";
+import { eventUnits, type FeedEvent, type Invocation, type Kernel } from "../../kernel/index.ts";
 import { blockState, errorBody, feedEvent } from "../../protocol/index.ts";
 import { defineTool } from "../define-tool.ts";
 import { eventsSince, heldVersion } from "./held-version.ts";
@@ -73,12 +73,12 @@ export const blockSync = defineTool({
     },
     { when: "You were away since position 1200.", input: { position: 1200, context: "main" } },
   ],
-  run(kernel, { input }) {
+  run(kernel, { input, invocation }) {
     const { versions, position, context, limit = 1000 } = input;
     if (versions !== undefined && position === undefined)
-      return byVersions(kernel, versions, limit);
+      return byVersions(kernel, invocation, versions, limit);
     if (position !== undefined && versions === undefined)
-      return byPosition(kernel, position, context, limit);
+      return byPosition(kernel, invocation, { position, context, limit });
     throw new KumikoError(
       "invalid_argument",
       "Pass versions (of blocks you name) or position (for everything), one of the two.",
@@ -89,6 +89,7 @@ export const blockSync = defineTool({
 
 async function byVersions(
   kernel: Kernel,
+  invocation: Invocation,
   held: readonly z.output<typeof heldVersion>[],
   limit: number,
 ): Promise<Synced> {
@@ -106,7 +107,8 @@ async function byVersions(
     }
     try {
       const room = { events: limit - answer.events.length, units };
-      const lacking = await lackingOf(kernel, each.block_id, each.version, room);
+      const block = await kernel.target(invocation, each.block_id, "read");
+      const lacking = await lackingOf(kernel, block, each.version, room);
       if ("text" in lacking) {
         answer.whole.push(lacking);
         units -= lacking.text.length + BARE;
@@ -157,10 +159,10 @@ async function lackingOf(
 
 async function byPosition(
   kernel: Kernel,
-  position: number,
-  context: string | undefined,
-  limit: number,
+  invocation: Invocation,
+  asked: { position: number; context: string | undefined; limit: number },
 ): Promise<Synced> {
+  const { position, context, limit } = asked;
   kernel.feed.checkPosition(position);
   if (context !== undefined) await kernel.contexts.check(context);
   await kernel.settle();
@@ -168,7 +170,9 @@ async function byPosition(
   const page = await kernel.feed.page(position, limit);
   return {
     events: page.events.filter(
-      ({ block }) => context === undefined || block.startsWith(`${context}~`),
+      ({ block }) =>
+        (context === undefined || block.startsWith(`${context}~`)) &&
+        kernel.mayRead(invocation, block),
     ),
     whole: [],
     unavailable: page.damage.map(refused),

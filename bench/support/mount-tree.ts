@@ -1,0 +1,32 @@
+/** Mounts a folder in a process of its own and says how long that took and what it costs. */
+import { kernelOfFolder } from "../../src/app/folders.ts";
+import { HomeFolder } from "../../src/app/index.ts";
+import { openWorld } from "../../src/app/world.ts";
+import { fileTools } from "../../src/files/index.ts";
+import { blockTools, ToolRegistry } from "../../src/tools/index.ts";
+
+const [place, folder] = process.argv.slice(2);
+const registry = new ToolRegistry([...blockTools, ...fileTools]);
+const home = new HomeFolder(place!, "bench");
+const damaged = (report: object): never => {
+  throw new Error(`damage in a bench: ${JSON.stringify(report)}`);
+};
+globalThis.gc?.();
+const before = process.memoryUsage().rss;
+const begun = performance.now();
+await using world = openWorld(home, damaged, { watch: true });
+const kernel = await world.openOrCreate((await kernelOfFolder(home, folder!)).kernel);
+const who = { actor: "ann", kind: "person", reader: "ann" } as const;
+const read = (path: string): Promise<unknown> =>
+  registry.execute(kernel, "block_read", who, { block_id: path });
+const { files } = (await registry.execute(kernel, "file_list", who, { limit: 50 })) as {
+  files: { path: string }[];
+};
+await read(files[0]!.path);
+const usable = performance.now() - begun;
+const { Mounts } = await import("../../src/files/index.ts");
+await Mounts.of(kernel).watched();
+const watched = performance.now() - begun;
+globalThis.gc?.();
+const megabytes = (process.memoryUsage().rss - before) / 1e6;
+process.stdout.write(`${JSON.stringify({ usable, watched, megabytes })}\n`);

@@ -1,0 +1,225 @@
+import {
+  closeSync,
+  constants,
+  linkSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  unlinkSync,
+} from "node:fs";
+import { KumikoError } from "../base/index.ts";
+import type { Place } from "./contained.ts";
+import { hasCode, unwritable } from "./disk-errors.ts";
+import { type FileStat, lookAt, sameIdentity, statOf } from "./file-stat.ts";
+import { writeInPlace } from "./in-place.ts";
+import { absent, moved, type Spot } from "./spot.ts";
+import { Staged } from "./staged.ts";
+import { readSpot, readSpotAtOnce, type WholeFile } from "./whole-file.ts";
+
+export type { FileIdentity, FileStat } from "./file-stat.ts";
+
+/** What the caller believes to be there: the hash of its bytes, or nothing. */
+export type Expected = { readonly hash: string } | "absent";
+
+export interface Saved {
+  readonly stat: FileStat;
+  /** Resolves when the folder's entry is on the disk as well: from then on a power cut cannot bring back the old file. */
+  readonly settled: Promise<void>;
+}
+
+/** Undefined when there is no such file. */
+export function stat(place: Place): FileStat | undefined {
+  return ifThere(() => {
+    using spot = place.folder.spot(place.path);
+    const found = lookAt(spot.target, place.path);
+    if (found === undefined) return undefined;
+    if (!found.isFile() && place.kind !== "link") throw moved(place.path);
+    return statOf(found);
+  });
+}
+
+/** Undefined when there is no such file. Refuses what is larger than the limit, and what changed while it was read. */
+export async function readWhole(place: Place, limit: number): Promise<WholeFile | undefined> {
+  const spot = ifThere(() => place.folder.spot(place.path));
+  if (spot === undefined) return undefined;
+  using open = spot;
+  return await readSpot(open, limit);
+}
+
+/**
+ * Puts bytes in the place of what is expected to be there, or makes a file where nothing is. Whoever reads meanwhile
+ * sees all of the old or all of the new. It answers when the bytes are on the disk and in place.
+ *
+ * Mode and owner (as far as permitted) are kept. Extended attributes are not: Node has no way to them; only a file with
+ * several names keeps them, since it is written in place. Between the last look at what is there and the rename lie some
+ * hundred microseconds in which another program's write is not seen.
+ */
+export async function save(
+  place: Place,
+  bytes: Uint8Array,
+  { expected, mode = 0o666 }: { readonly expected: Expected; readonly mode?: number },
+): Promise<Saved> {
+  using spot = place.folder.spot(place.path, { make: expected === "absent" });
+  try {
+    return expected === "absent"
+      ? await create(spot, bytes, mode)
+      : await replace(spot, bytes, expected);
+  } catch (error) {
+    if (expected === "absent") spot.unmake();
+    throw unwritable(error, place.path);
+  }
+}
+
+/** Removes a file that is what was expected, or a link whatever it leads to. */
+export async function remove(
+  place: Place,
+  { expected }: { readonly expected: { readonly hash: string } | "link" },
+): Promise<{ readonly settled: Promise<void> }> {
+  using spot = place.folder.spot(place.path);
+  try {
+    if (expected === "link") refuseIfNoLink(spot);
+    else await compare(spot, expected);
+    spot.stands();
+    unlinkSync(spot.target);
+    return { settled: settling(spot) };
+  } catch (error) {
+    throw hasCode(error, "ENOENT") ? absent(place.path) : unwritable(error, place.path);
+  }
+}
+
+/** Gives a file, a link or a folder another path, where nothing may be. */
+export function move(from: Place, to: Place): Saved {
+  using source = from.folder.spot(from.path);
+  using target = to.folder.spot(to.path, { make: true });
+  try {
+    const found = lookAt(source.target, from.path);
+    if (found === undefined) throw absent(from.path);
+    source.stands();
+    target.stands();
+    if (found.isDirectory()) moveFolder(source, target);
+    else moveFile(source, target);
+    const settled = Promise.all([settling(source), settling(target)]).then(() => undefined);
+    settled.catch(() => undefined);
+    return { stat: statOf(lstatSync(target.target, { bigint: true })), settled };
+  } catch (error) {
+    target.unmake();
+    throw hasCode(error, "EEXIST", "ENOTEMPTY") ? taken(to.path) : unwritable(error, to.path);
+  }
+}
+
+async function create(spot: Spot, bytes: Uint8Array, mode: number): Promise<Saved> {
+  if (lookAt(spot.target, spot.path) !== undefined) throw taken(spot.path);
+  using staged = await Staged.write(spot, bytes, { mode });
+  await staged.sync();
+  spot.stands();
+  try {
+    // Unlike rename, link never replaces what appeared meanwhile.
+    linkSync(staged.target, spot.target);
+  } catch (error) {
+    if (hasCode(error, "EEXIST")) throw taken(spot.path);
+    if (!hasCode(error, "EPERM", "ENOTSUP", "EMLINK")) throw error;
+    renameOverOwn(staged.target, spot);
+    staged.renamed();
+  }
+  staged.remove();
+  return { stat: staged.stat(), settled: settling(spot) };
+}
+
+async function replace(spot: Spot, bytes: Uint8Array, expected: { hash: string }): Promise<Saved> {
+  const found = lookAt(spot.target, spot.path);
+  if (found === undefined) throw absent(spot.path);
+  if (!found.isFile()) throw moved(spot.path);
+  const old = statOf(found);
+  if (old.links > 1) {
+    const before = await compare(spot, expected);
+    return { stat: await writeInPlace(spot, before, bytes), settled: Promise.resolve() };
+  }
+  using staged = await Staged.write(spot, bytes, old);
+  await staged.sync();
+  const now = await compare(spot, expected);
+  // Somebody gave the file a second name while it was staged: a rename would part the two.
+  if (now.stat.links > 1) {
+    return { stat: await writeInPlace(spot, now, bytes), settled: Promise.resolve() };
+  }
+  if (now.stat.mode !== old.mode) staged.keep(now.stat);
+  spot.stands();
+  renameSync(staged.target, spot.target);
+  staged.renamed();
+  return { stat: staged.stat(), settled: settling(spot) };
+}
+
+/** What is there, when it is what was expected. What is small is not left between the look and what follows it. */
+async function compare(spot: Spot, expected: { readonly hash: string }): Promise<WholeFile> {
+  const atOnce = readSpotAtOnce(spot);
+  const found = atOnce === "large" ? await readSpot(spot, Infinity) : atOnce;
+  if (found === "absent" || found === undefined) throw absent(spot.path);
+  if (found.hash !== expected.hash) throw moved(spot.path);
+  if (atOnce === "large") {
+    const after = lookAt(spot.target, spot.path);
+    if (after === undefined || !sameIdentity(statOf(after), found.stat)) throw moved(spot.path);
+  }
+  return found;
+}
+
+/** A crash between the two calls leaves both names for the one file: nothing is lost, and either can be removed. */
+function moveFile(source: Spot, target: Spot): void {
+  try {
+    linkSync(source.target, target.target);
+  } catch (error) {
+    if (!hasCode(error, "EPERM", "ENOTSUP", "EMLINK")) throw error;
+    renameOverOwn(source.target, target);
+    return;
+  }
+  try {
+    unlinkSync(source.target);
+  } catch (error) {
+    unlinkSync(target.target);
+    throw error;
+  }
+}
+
+/** Only an empty folder that appears within microseconds could be replaced: the system refuses all others. */
+function moveFolder(source: Spot, target: Spot): void {
+  if (lookAt(target.target, target.path) !== undefined) throw taken(target.path);
+  renameSync(source.target, target.target);
+}
+
+/** For file systems without hard links: the name is first taken by an empty file of ours, which a crash may leave. */
+function renameOverOwn(source: string, spot: Spot): void {
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
+  closeSync(openSync(spot.target, flags, 0o600));
+  try {
+    renameSync(source, spot.target);
+  } catch (error) {
+    unlinkSync(spot.target);
+    throw error;
+  }
+}
+
+function refuseIfNoLink(spot: Spot): void {
+  const found = lookAt(spot.target, spot.path);
+  if (found === undefined) throw absent(spot.path);
+  if (!found.isSymbolicLink()) throw moved(spot.path);
+}
+
+/** Nobody has to wait for it: a failure is told to whoever does. */
+function settling(spot: Spot): Promise<void> {
+  const settled = spot.settle();
+  settled.catch(() => undefined);
+  return settled;
+}
+
+function ifThere<T>(look: () => T): T | undefined {
+  try {
+    return look();
+  } catch (error) {
+    if (error instanceof KumikoError && error.code === "file_absent") return undefined;
+    throw error;
+  }
+}
+
+function taken(path: string): KumikoError {
+  return new KumikoError("already_exists", `There is already something at ${path} on disk.`, {
+    path,
+  });
+}

@@ -1,0 +1,50 @@
+import { type BigIntStats, lstatSync } from "node:fs";
+import { unreadable } from "./disk-errors.ts";
+
+/** By which an own write is known again: none of two writes share it, as far as the file system's clock can tell. */
+export interface FileIdentity {
+  readonly inode: number;
+  readonly device: number;
+  readonly size: number;
+  /** When it was last modified. */
+  readonly nanoseconds: bigint;
+}
+
+export interface FileStat extends FileIdentity {
+  /** Permissions only. */
+  readonly mode: number;
+  readonly links: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+export function statOf(stats: BigIntStats): FileStat {
+  return {
+    inode: Number(stats.ino),
+    device: Number(stats.dev),
+    size: Number(stats.size),
+    nanoseconds: stats.mtimeNs,
+    mode: Number(stats.mode) & 0o7777,
+    links: Number(stats.nlink),
+    uid: Number(stats.uid),
+    gid: Number(stats.gid),
+  };
+}
+
+export function sameIdentity(left: FileIdentity, right: FileIdentity): boolean {
+  return (
+    left.nanoseconds === right.nanoseconds &&
+    left.inode === right.inode &&
+    left.size === right.size &&
+    left.device === right.device
+  );
+}
+
+/** Undefined when there is nothing. A link is not followed. */
+export function lookAt(target: string, path: string): BigIntStats | undefined {
+  try {
+    return lstatSync(target, { bigint: true, throwIfNoEntry: false });
+  } catch (error) {
+    throw unreadable(error, path);
+  }
+}

@@ -1,0 +1,153 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import ignore, { type Ignore } from "ignore";
+import { errorCodeOf } from "./look.ts";
+
+/** In the order in which they are read: what a later one says counts more. */
+const RULE_FILES = [".gitignore", ".kumikoignore"];
+/** The package remembers every path it was asked about; so often it starts with an empty memory. */
+const REMEMBERED = 4096;
+
+export interface IgnoredOptions {
+  /** Names that differ only in case are one. */
+  readonly ignoresCase?: boolean;
+  /** A rule file that cannot be read ignores nothing. */
+  onUnreadable?(path: string, reason: string): void;
+}
+
+interface FolderRules {
+  readonly ignored: boolean;
+  readonly rules: Rules;
+}
+
+/**
+ * Which paths of a folder the rule files in it leave out, by the rules of git: a folder's rules hold below it,
+ * deeper ones count more than higher ones and later lines more than earlier ones, and nothing below an ignored
+ * folder can be taken back. `.git` is always left out. Paths are relative to the root, with `/`.
+ */
+export class Ignored {
+  readonly #root: string;
+  readonly #options: IgnoredOptions;
+  readonly #folders = new Map<string, FolderRules>();
+
+  constructor(root: string, options: IgnoredOptions = {}) {
+    this.#root = root;
+    this.#options = options;
+  }
+
+  isIgnored(path: string, isFolder: boolean): boolean {
+    if (path === "") return false;
+    const { ignored, rules } = this.#folder(parentOf(path));
+    if (ignored || nameOf(path) === ".git") return true;
+    return rules.ignores(isFolder ? `${path}/` : path);
+  }
+
+  /** A rule file in this folder changed. */
+  forget(folder: string): void {
+    for (const known of this.#folders.keys()) {
+      if (isWithin(known, folder)) this.#folders.delete(known);
+    }
+  }
+
+  #folder(path: string): FolderRules {
+    const known = this.#folders.get(path);
+    if (known !== undefined) return known;
+    const above = path === "" ? undefined : this.#folder(parentOf(path));
+    const ignored = above !== undefined && (above.ignored || this.isIgnored(path, true));
+    const inherited = above?.rules ?? new Rules([], this.#options.ignoresCase ?? false);
+    const found = { ignored, rules: ignored ? inherited : this.#read(path, inherited) };
+    this.#folders.set(path, found);
+    return found;
+  }
+
+  #read(folder: string, inherited: Rules): Rules {
+    const patterns: string[] = [];
+    for (const name of RULE_FILES) {
+      const text = this.#readRuleFile(folder === "" ? name : `${folder}/${name}`);
+      for (const line of text.split(/\r?\n/)) {
+        const pattern = fromRoot(line, folder);
+        if (pattern !== undefined) patterns.push(pattern);
+      }
+    }
+    return patterns.length === 0 ? inherited : inherited.with(patterns);
+  }
+
+  #readRuleFile(path: string): string {
+    let handle: number | undefined;
+    try {
+      // Like git, which does not take rules from where a link leads; and a FIFO must not keep us waiting.
+      const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+      handle = openSync(join(this.#root, path), flags);
+      if (!fstatSync(handle).isFile()) return "";
+      return readFileSync(handle, "utf8").replace(/^\uFEFF/, "");
+    } catch (error) {
+      const code = errorCodeOf(error);
+      if (!["ENOENT", "ENOTDIR", "ELOOP"].includes(code)) {
+        this.#options.onUnreadable?.(path, code);
+      }
+      return "";
+    } finally {
+      if (handle !== undefined) closeSync(handle);
+    }
+  }
+}
+
+export function isRuleFile(path: string): boolean {
+  return RULE_FILES.includes(nameOf(path));
+}
+
+export function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+}
+
+export function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+/** Whether a path is the folder or below it. */
+function isWithin(path: string, folder: string): boolean {
+  return folder === "" || path === folder || path.startsWith(`${folder}/`);
+}
+
+/** The patterns that hold in a folder, all as seen from the root, so that the last one that fits decides. */
+class Rules {
+  readonly #patterns: readonly string[];
+  readonly #ignoresCase: boolean;
+  #compiled: Ignore;
+  #asked = 0;
+
+  constructor(patterns: readonly string[], ignoresCase: boolean) {
+    this.#patterns = patterns;
+    this.#ignoresCase = ignoresCase;
+    this.#compiled = this.#fresh();
+    for (const pattern of patterns) this.#compiled.add({ pattern });
+  }
+
+  with(patterns: readonly string[]): Rules {
+    return new Rules([...this.#patterns, ...patterns], this.#ignoresCase);
+  }
+
+  ignores(path: string): boolean {
+    if (this.#patterns.length === 0) return false;
+    this.#asked += 1;
+    if (this.#asked % REMEMBERED === 0) this.#compiled = this.#fresh().add(this.#compiled);
+    return this.#compiled.ignores(path);
+  }
+
+  #fresh(): Ignore {
+    return ignore({ ignorecase: this.#ignoresCase, allowRelativePaths: true });
+  }
+}
+
+/** The same pattern, as a rule file in the root would say it. */
+function fromRoot(line: string, folder: string): string | undefined {
+  if (line === "" || line.startsWith("#")) return undefined;
+  if (folder === "") return line;
+  const negative = line.startsWith("!");
+  const body = negative ? line.slice(1) : line;
+  if (body.trim() === "") return undefined;
+  const isAnchored = /\/(?=.*[^ ])/.test(body);
+  const inFolder = `/${folder.replace(/[\\*?[\]]/g, "\\$&")}/`;
+  const below = isAnchored ? body.replace(/^\//, "") : `**/${body}`;
+  return `${negative ? "!" : ""}${inFolder}${below}`;
+}

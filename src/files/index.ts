@@ -1,0 +1,2 @@
+export { Mounts } from "./mounts.ts";
+export { fileTools } from "./tools/index.ts";

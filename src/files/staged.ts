@@ -1,0 +1,122 @@
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  fsync,
+  openSync,
+  unlinkSync,
+  write,
+  writeSync,
+} from "node:fs";
+import { hasCode, isSystemError } from "./disk-errors.ts";
+import { type FileStat, statOf } from "./file-stat.ts";
+import type { Spot } from "./spot.ts";
+import { temporaryName } from "./temporary-name.ts";
+import { PIECE } from "./whole-file.ts";
+
+/** New bytes in a file beside the one they are for. Unless it is renamed, it is gone when its owner's `using` ends. */
+export class Staged implements Disposable {
+  readonly target: string;
+  readonly #descriptor: number;
+  #there = true;
+
+  private constructor(target: string, descriptor: number) {
+    this.target = target;
+    this.#descriptor = descriptor;
+  }
+
+  /** With the mode and owner of an old file, or with a mode from which the process's mask takes away. */
+  static async write(
+    spot: Spot,
+    bytes: Uint8Array,
+    old: FileStat | { readonly mode: number },
+  ): Promise<Staged> {
+    const isNew = !("uid" in old);
+    // A rename would replace a file that may not be written: its folder alone decides that.
+    if (!isNew) accessSync(spot.target, constants.W_OK);
+    const target = spot.beside(temporaryName());
+    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+    using owned = new DisposableStack();
+    const descriptor = openSync(target, flags, isNew ? old.mode : 0o600);
+    const staged = owned.use(new Staged(target, descriptor));
+    await writeAll(descriptor, bytes);
+    if (!isNew) staged.keep(old);
+    owned.move();
+    return staged;
+  }
+
+  sync(): Promise<void> {
+    return synced(this.#descriptor);
+  }
+
+  /** Takes over owner and mode. The owner first: changing it clears bits of the mode. */
+  keep(old: FileStat): void {
+    const mine = statOf(fstatSync(this.#descriptor, { bigint: true }));
+    if (mine.uid !== old.uid || mine.gid !== old.gid) {
+      if (!this.#give(old.uid, old.gid)) this.#give(mine.uid, old.gid);
+    }
+    fchmodSync(this.#descriptor, old.mode);
+  }
+
+  stat(): FileStat {
+    return statOf(fstatSync(this.#descriptor, { bigint: true }));
+  }
+
+  renamed(): void {
+    this.#there = false;
+  }
+
+  remove(): void {
+    if (!this.#there) return;
+    this.#there = false;
+    try {
+      unlinkSync(this.target);
+    } catch (error) {
+      // Whoever removed it did our work; what cannot be removed is left to the sweep.
+      if (!isSystemError(error)) throw error;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.remove();
+    closeSync(this.#descriptor);
+  }
+
+  #give(uid: number, gid: number): boolean {
+    try {
+      fchownSync(this.#descriptor, uid, gid);
+      return true;
+    } catch (error) {
+      if (hasCode(error, "EPERM", "EINVAL")) return false;
+      throw error;
+    }
+  }
+}
+
+/** What is small is written on the calling thread. */
+export async function writeAll(descriptor: number, bytes: Uint8Array, position = 0): Promise<void> {
+  for (let at = 0; at < bytes.length;) {
+    const piece = bytes.subarray(at, at + PIECE);
+    at +=
+      bytes.length <= PIECE
+        ? writeSync(descriptor, piece, 0, piece.length, position + at)
+        : await writePiece(descriptor, piece, position + at);
+  }
+}
+
+export async function synced(descriptor: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  fsync(descriptor, (error) => (error === null ? resolve() : reject(error)));
+  await promise;
+}
+
+function writePiece(descriptor: number, piece: Uint8Array, position: number): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  write(descriptor, piece, 0, piece.length, position, (error, count) =>
+    error === null ? resolve(count) : reject(error),
+  );
+  return promise;
+}

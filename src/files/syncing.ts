@@ -1,0 +1,253 @@
+import { hash } from "node:crypto";
+import { KumikoError } from "../base/index.ts";
+import type { EditTarget } from "../blocks/index.ts";
+import type { Invocation, Kernel } from "../kernel/index.ts";
+import { type FolderRules, whenBothChanged } from "../permission/index.ts";
+import type { Conflicts } from "./conflicts.ts";
+import type { Disk } from "./disk.ts";
+import { type FileIdentity, sameIdentity } from "./file-stat.ts";
+import type { Ledger, Synced } from "./ledger.ts";
+import { type Merged, mergeTexts } from "./merge.ts";
+import type { MountedFile } from "./mounted-file.ts";
+import { afterSaving, readText, type TextForm, writeText } from "./text-form.ts";
+
+/** How often a save is tried again because the disk moved meanwhile. */
+const ATTEMPTS = 5;
+/** Versions among which an own save is looked for that was not written down before a crash. */
+const REMEMBERED = 64;
+
+export interface SyncingPorts {
+  readonly kernel: Kernel;
+  readonly disk: Disk;
+  readonly ledger: Ledger;
+  readonly conflicts: Conflicts;
+  rules(): FolderRules;
+  /** Bytes above which a file is not read as text. */
+  readonly largest: number;
+}
+
+export interface FoundText {
+  readonly text: string;
+  readonly form: TextForm;
+  readonly hash: string;
+  readonly identity: FileIdentity;
+}
+
+/** What was found in the place of a file. */
+export type Found =
+  | { readonly kind: "same" | "absent" }
+  | { readonly kind: "not_text"; readonly error: KumikoError }
+  | ({ readonly kind: "text" } & FoundText);
+
+const PLAIN: TextForm = { encoding: "utf-8", bom: false, crlf: false };
+
+/**
+ * Keeps blocks and files in step: takes in what is new on disk, writes what is new in blocks. Whoever calls holds the
+ * files' queue.
+ */
+export class Syncing {
+  readonly #ports: SyncingPorts;
+
+  constructor(ports: SyncingPorts) {
+    this.#ports = ports;
+  }
+
+  /** What is on disk, unless it is known to be what was last seen there. */
+  async find(file: MountedFile): Promise<Found> {
+    const { disk } = this.#ports;
+    const { synced } = file;
+    const identity = disk.identity(file.path);
+    if (identity === undefined) return { kind: "absent" };
+    if (synced !== undefined && sameIdentity(identity, synced.identity)) return { kind: "same" };
+    const found = await this.read(file.path, synced?.form);
+    if (found.kind !== "text" || found.hash !== synced?.hash) return found;
+    // Touched, or saved anew with the same bytes.
+    this.#synced(file, { ...synced, identity: found.identity });
+    return { kind: "same" };
+  }
+
+  async read(path: string, before?: TextForm): Promise<Found> {
+    const { disk, largest } = this.#ports;
+    const read = await disk.read(path, largest);
+    if (read === undefined) return { kind: "absent" };
+    if (read instanceof KumikoError) return { kind: "not_text", error: read };
+    const { bytes, stat: identity, hash: sum } = read;
+    const text = readText(bytes, largest, before);
+    if ("why" in text) return { kind: "not_text", error: notText(path, text.why) };
+    return { kind: "text", ...text, hash: sum, identity };
+  }
+
+  /**
+   * Takes in what was found for files, as one Edit by whoever caused it. Gives those that must be saved since both
+   * sides had something new.
+   */
+  async takeIn(
+    found: readonly (readonly [MountedFile, FoundText])[],
+    cause: Invocation,
+  ): Promise<MountedFile[]> {
+    const { kernel, conflicts } = this.#ports;
+    if (found.length === 0) return [];
+    const byBlock = new Map(found.map((each) => [each[0].block, each]));
+    const merges = new Map<string, Merged>();
+    const authors = new Map<string, readonly string[]>();
+    const translate = (target: EditTarget, block: string): Merged["splices"] => {
+      const [file, text] = byBlock.get(block)!;
+      const merged = this.#merge(file, target, text);
+      merges.set(block, merged);
+      authors.set(block, writers(target, file));
+      return merged.splices;
+    };
+    const changed = await kernel.editFiles(cause, {
+      blocks: [...byBlock.keys()],
+      operation: "change",
+      translate,
+      answer: ({ edit, changes }) => ({ edit, changes }),
+    });
+    const unsaved: MountedFile[] = [];
+    for (const { block, version } of changed.changes) {
+      const [file, { text, form, hash: sum, identity }] = byBlock.get(block)!;
+      const merged = merges.get(block)!;
+      file.version = Math.max(file.version, version);
+      const base = merged.text === text ? { version } : { text };
+      this.#synced(file, { base, hash: sum, identity, form });
+      if (merged.conflicts.length > 0) {
+        const mine = authors.get(block)!;
+        const theirs = cause.actor;
+        await conflicts.add(file, { conflicts: merged.conflicts, version, theirs, mine });
+        file.waits = merged.conflicts.some(({ stood }) => stood === undefined);
+      }
+      if (merged.save && !file.waits) unsaved.push(file);
+    }
+    return unsaved;
+  }
+
+  /**
+   * Writes what the block holds, over what was last seen on disk and nothing else. A file that is not there stays away,
+   * unless it is to be made.
+   */
+  async save(file: MountedFile, { make = false } = {}): Promise<void> {
+    const { kernel, disk } = this.#ports;
+    for (let attempt = 1; ; attempt++) {
+      const { synced } = file;
+      if ((synced === undefined && !make) || file.waits) return;
+      const { version, text } = await kernel.read(file.block);
+      if (synced !== undefined && "version" in synced.base && synced.base.version === version)
+        return;
+      const { text: kept, form } = afterSaving({ text, form: synced?.form ?? PLAIN });
+      if (kept !== text) {
+        // What cannot be said in the file's form becomes what will be read back, or it would look like a change by others.
+        await this.#become(file, kept, DISK);
+        continue;
+      }
+      const bytes = writeText(text, form);
+      const sum = hash("sha256", bytes);
+      if (sum === synced?.hash) {
+        this.#synced(file, { ...synced, base: { version } });
+        return;
+      }
+      const identity = await disk.save(file.path, bytes, synced?.hash);
+      if (identity !== "moved") {
+        this.#synced(file, { base: { version }, hash: sum, identity, form });
+        return;
+      }
+      if (attempt === ATTEMPTS) throw restless(file.path);
+      await this.catchUp(file);
+    }
+  }
+
+  /** Takes in what is on disk now. True when there is something to save then. */
+  async catchUp(file: MountedFile, cause: Invocation = DISK): Promise<boolean> {
+    const found = await this.find(file);
+    if (found.kind === "text") return (await this.takeIn([[file, found]], cause)).length > 0;
+    if (found.kind === "not_text") throw found.error;
+    if (found.kind === "absent") this.gone(file);
+    return false;
+  }
+
+  /** Makes the block what the file says, whatever it held. */
+  async reload(file: MountedFile, invocation: Invocation): Promise<void> {
+    const found = await this.read(file.path, file.synced?.form);
+    if (found.kind === "not_text") throw found.error;
+    if (found.kind !== "text") return this.gone(file);
+    const version = await this.#become(file, found.text, invocation);
+    const { hash: sum, identity, form } = found;
+    this.#synced(file, { base: { version }, hash: sum, identity, form });
+  }
+
+  /** The file is not there any more; its block stays and is revived when it comes back. */
+  gone(file: MountedFile): void {
+    if (file.synced === undefined) return;
+    file.synced = undefined;
+    this.#ports.ledger.note(file.block, file.record);
+  }
+
+  /** Makes the block say that, by as few lines as it takes; gives its version. */
+  async #become(file: MountedFile, text: string, invocation: Invocation): Promise<number> {
+    return this.#ports.kernel.editFiles(invocation, {
+      blocks: [file.block],
+      operation: "change",
+      translate: (target) => {
+        const memory = target.read();
+        return mergeTexts({ base: memory, memory, disk: text }, whenBothChanged("read_write"))
+          .splices;
+      },
+      answer: ({ changes }) => changes[0]!.version,
+    });
+  }
+
+  /** It is there again, or for the first time. */
+  #synced(file: MountedFile, synced: Synced): void {
+    file.synced = synced;
+    file.unsaved = undefined;
+    this.#ports.ledger.note(file.block, file.record);
+  }
+
+  #merge(file: MountedFile, target: EditTarget, found: FoundText): Merged {
+    const { level } = this.#ports.rules().levelOf(file.path);
+    const memory = target.read();
+    // A file that came back, or is seen for the first time since it went: what is there stands.
+    const base = file.synced === undefined ? memory : this.#base(file.synced, target, found.text);
+    return mergeTexts({ base, memory, disk: found.text }, whenBothChanged(level));
+  }
+
+  /** The text that both sides last had in common: that of an own save which was not written down, if this is one. */
+  #base({ base }: Synced, target: EditTarget, disk: string): string {
+    if ("text" in base) return base.text;
+    const oldest = Math.max(base.version + 1, target.version - REMEMBERED);
+    for (let version = target.version; version >= oldest; version--)
+      if (target.read(version) === disk) return disk;
+    return target.read(base.version);
+  }
+}
+
+/** Who changed the block since it was what the disk was. */
+function writers(target: EditTarget, { synced }: MountedFile): string[] {
+  const base = synced !== undefined && "version" in synced.base ? synced.base.version : 0;
+  const since = Array.from({ length: target.version - base }, (_, index) => base + 1 + index);
+  const all = target.authors(since).map(({ actor }) => actor);
+  return [...new Set(all)].filter((actor) => actor !== DISK.actor);
+}
+
+/** Whoever changed a file without telling us. */
+export const DISK: Invocation = { actor: "disk", kind: "disk" };
+
+function notText(path: string, why: string): KumikoError {
+  const told: { readonly [why: string]: string } = {
+    binary: "it holds zero bytes, so it is no text",
+    undecodable: "it is neither UTF-8 nor UTF-16 with a mark",
+    too_large: "it is larger than the limit",
+  };
+  return new KumikoError(
+    "file_unreadable",
+    `${path} cannot be read as text: ${told[why] ?? why}. It is listed and left as it is.`,
+    { path, why },
+  );
+}
+
+export function restless(path: string): KumikoError {
+  return new KumikoError(
+    "file_unwritable",
+    `${path} was changed again and again while it was to be saved. What you wrote is kept and saved when it is quiet.`,
+    { path },
+  );
+}

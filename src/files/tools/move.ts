@@ -1,0 +1,34 @@
+import { z } from "zod";
+import { KumikoError } from "../../base/index.ts";
+import { defineTool, writing } from "../../tools/index.ts";
+import { pathArgument, placeFor } from "./shared.ts";
+
+export const fileMove = defineTool({
+  name: "file_move",
+  description:
+    "Moves or renames a file within its folder. Its block, history and authors go with it. Never over a file that is there.",
+  writes: true,
+  input: z.strictObject({
+    path: pathArgument,
+    to: z.string().min(1).describe("where it goes, in the same folder"),
+    reader: writing.reader,
+    message: writing.message,
+  }),
+  output: z.strictObject({ path: z.string(), block_id: z.string(), version: z.int() }),
+  examples: [{ when: "A better name.", input: { path: "src/a.ts", to: "src/parser.ts" } }],
+  async run(kernel, { input, invocation }) {
+    const from = await placeFor(kernel, invocation, input.path, "delete");
+    const to = await placeFor(kernel, invocation, input.to, "create");
+    if (from.mount !== to.mount) {
+      throw new KumikoError(
+        "invalid_argument",
+        `${from.path} is in @${from.mount.name} and ${to.path} in @${to.mount.name}: create it there and delete it here.`,
+        { from: from.mount.name, to: to.mount.name },
+      );
+    }
+    const { source } = from.mount;
+    const file = await source.load(from.path);
+    await source.move(invocation, file, to.path);
+    return { path: to.path, block_id: file.block, version: await kernel.version(file.block) };
+  },
+});

@@ -1,0 +1,48 @@
+import { z } from "zod";
+import { KumikoError } from "../../base/index.ts";
+import { defineTool, writing } from "../../tools/index.ts";
+import { Mounts } from "../mounts.ts";
+
+export const fileResolve = defineTool({
+  name: "file_resolve",
+  description:
+    "Decides a conflict between a file and its block: disk (what the file said), mine (what the block said), both (disk's " +
+    "lines, then the block's), or a text of your own. An ordinary edit that can be undone.",
+  writes: true,
+  input: z.strictObject({
+    conflict: z.string().describe("as file_status names it, for example c3"),
+    choice: z
+      .enum(["disk", "mine", "both", "text"])
+      .describe("whose lines stand there from now on"),
+    text: z.string().optional().describe("the lines that shall stand there, with choice text"),
+    reader: writing.reader,
+    message: writing.message,
+  }),
+  output: z.strictObject({ path: z.string(), block_id: z.string(), version: z.int() }),
+  examples: [{ when: "Keep both.", input: { conflict: "c3", choice: "both" } }],
+  async run(kernel, { input, invocation }) {
+    const { conflict: name, choice, text } = input;
+    if ((choice === "text") !== (text !== undefined)) {
+      throw new KumikoError("invalid_argument", "Pass text with choice text, and only then.", {});
+    }
+    const mounts = Mounts.of(kernel);
+    const conflict = mounts.conflicts.get(name);
+    const found = mounts.fileOf(conflict.block);
+    if (found === undefined) throw notMounted(conflict.path);
+    const { actor, kind = "person" } = invocation;
+    found.mount.check(found.file.path, "change", { actor, kind });
+    await found.mount.source.resolve(
+      invocation,
+      conflict,
+      choice === "text" ? { text: text! } : choice,
+    );
+    const { block, path } = found.file;
+    return { path, block_id: block, version: await kernel.version(block) };
+  },
+});
+
+function notMounted(path: string): KumikoError {
+  return new KumikoError("not_on_disk", `${path} is in a folder that is not mounted now.`, {
+    path,
+  });
+}

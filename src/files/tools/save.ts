@@ -1,0 +1,41 @@
+import { z } from "zod";
+import { defineTool, writing } from "../../tools/index.ts";
+import { Mounts } from "../mounts.ts";
+import { fileStatus, pathArgument, placeFor } from "./shared.ts";
+
+export const fileSave = defineTool({
+  name: "file_save",
+  description:
+    "Writes a file's block to disk now, or all that are ahead of their files. Needed only in folders that are saved by " +
+    "hand, or after a disk was full: otherwise an edit is on disk before its answer.",
+  writes: true,
+  input: z.strictObject({
+    path: pathArgument.optional(),
+    reader: writing.reader,
+  }),
+  output: z.strictObject({
+    saved: z.array(z.strictObject({ path: z.string(), block_id: z.string(), status: fileStatus })),
+  }),
+  examples: [{ when: "Everything that waits.", input: {} }],
+  async run(kernel, { input, invocation }) {
+    const wanted =
+      input.path === undefined
+        ? Mounts.of(kernel)
+            .list()
+            .flatMap((mount) =>
+              mount.source
+                .files()
+                .flatMap((file) => (file.ahead ? [{ mount, path: file.path }] : [])),
+            )
+        : [await placeFor(kernel, invocation, input.path, "change")];
+    const saved: { path: string; block_id: string; status: z.input<typeof fileStatus> }[] = [];
+    for (const { mount, path } of wanted) {
+      const { actor, kind = "person" } = invocation;
+      mount.check(path, "change", { actor, kind });
+      const file = await mount.source.load(path);
+      await mount.source.save(file);
+      saved.push({ path, block_id: file.block, status: await mount.statusOf(path) });
+    }
+    return { saved };
+  },
+});

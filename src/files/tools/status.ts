@@ -1,0 +1,77 @@
+import { z } from "zod";
+import { defineTool } from "../../tools/index.ts";
+import { Mounts } from "../mounts.ts";
+import { fileStatus, pathArgument, placeFor } from "./shared.ts";
+
+const side = z.strictObject({ start: z.int(), end: z.int(), text: z.string() });
+
+export const conflictAnswer = z.strictObject({
+  conflict: z.string().describe("pass it to file_resolve"),
+  path: z.string(),
+  block_id: z.string(),
+  version: z.int().describe("the version in which the one side stands"),
+  stood: z.enum(["disk", "memory", "nobody"]),
+  theirs: z.string().describe("who changed the file"),
+  mine: z.array(z.string()).describe("who changed the block"),
+  base: side.describe("lines counted from 0, ends exclusive"),
+  memory: side,
+  disk: side,
+});
+
+export const fileStatusTool = defineTool({
+  name: "file_status",
+  description:
+    "How files stand: whether block and disk are the same, who is ahead, what is in conflict. One file, or all that have blocks.",
+  writes: false,
+  input: z.strictObject({ path: pathArgument.optional() }),
+  output: z.strictObject({
+    files: z.array(
+      z.strictObject({
+        path: z.string(),
+        block_id: z.string().optional(),
+        status: fileStatus,
+        why: z.string().optional().describe("why it could not be saved or read"),
+      }),
+    ),
+    conflicts: z.array(conflictAnswer),
+  }),
+  examples: [{ when: "Is anything in conflict?", input: {} }],
+  async run(kernel, { input, invocation }) {
+    const mounts = Mounts.of(kernel);
+    const wanted =
+      input.path === undefined
+        ? mounts
+            .list()
+            .flatMap((mount) => mount.source.files().map(({ path }) => ({ mount, path })))
+        : [await placeFor(kernel, invocation, input.path, "read")];
+    const files: {
+      path: string;
+      block_id?: string;
+      status: z.input<typeof fileStatus>;
+      why?: string;
+    }[] = [];
+    const { kind = "person" } = invocation;
+    for (const { mount, path } of wanted) {
+      // Who may not read a file is not told of it either, unless they name it and hear why.
+      if (mount.decide(path, "read", kind).decision !== "allow") continue;
+      const file = mount.source.at(path);
+      files.push({
+        path,
+        ...(file !== undefined && { block_id: file.block }),
+        status: await mount.statusOf(path),
+        ...(file?.unsaved !== undefined && { why: file.unsaved.message }),
+      });
+    }
+    const paths = new Set(files.map(({ block_id }) => block_id));
+    const conflicts = mounts.conflicts
+      .list()
+      .filter(({ block }) => paths.has(block))
+      .map(({ block, lost: _, at: __, time: ___, mine, stood, ...rest }) => ({
+        ...rest,
+        block_id: block,
+        mine: [...mine],
+        stood: stood ?? ("nobody" as const),
+      }));
+    return { files, conflicts };
+  },
+});

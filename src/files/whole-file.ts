@@ -1,0 +1,131 @@
+import { createHash, type Hash } from "node:crypto";
+import { closeSync, constants, fstatSync, openSync, read, readSync } from "node:fs";
+import { KumikoError } from "../base/index.ts";
+import { hasCode, unreadable } from "./disk-errors.ts";
+import { type FileStat, sameIdentity, statOf } from "./file-stat.ts";
+import { moved, type Spot } from "./spot.ts";
+
+export interface WholeFile {
+  readonly bytes: Uint8Array;
+  readonly stat: FileStat;
+  /** SHA-256 of the bytes, in hexadecimal digits. */
+  readonly hash: string;
+}
+
+/** What is read in one piece on the calling thread (about 0.1 ms and as much for its hash); more is read in such pieces. */
+export const PIECE = 256 * 1024;
+
+/** What is behind the size that a file had when it was opened. */
+const BEYOND = 1;
+
+/** Undefined when there is none. Refuses what is larger than the limit, and what changed while it was read. */
+export async function readSpot(spot: Spot, limit: number): Promise<WholeFile | undefined> {
+  using file = openFile(spot);
+  if (file === undefined) return undefined;
+  const { descriptor, stat } = file;
+  refuseTooLarge(spot.path, stat.size, limit);
+  const bytes = Buffer.allocUnsafe(stat.size + BEYOND);
+  const hash = createHash("sha256");
+  let length = 0;
+  while (length < bytes.length) {
+    const room = Math.min(PIECE, bytes.length - length);
+    const count = await readPiece(descriptor, bytes, {
+      at: length,
+      room,
+      large: stat.size > PIECE,
+    });
+    if (count === 0) break;
+    add(hash, bytes, length, count, stat.size);
+    length += count;
+  }
+  return finished(spot, file, { bytes, length, hash });
+}
+
+/** The same without giving way, for files of one piece. */
+export function readSpotAtOnce(spot: Spot): WholeFile | "absent" | "large" {
+  using file = openFile(spot);
+  if (file === undefined) return "absent";
+  const { descriptor, stat } = file;
+  if (stat.size > PIECE) return "large";
+  const bytes = Buffer.allocUnsafe(stat.size + BEYOND);
+  const hash = createHash("sha256");
+  let length = 0;
+  while (length < bytes.length) {
+    const count = readSync(descriptor, bytes, length, bytes.length - length, length);
+    if (count === 0) break;
+    add(hash, bytes, length, count, stat.size);
+    length += count;
+  }
+  return finished(spot, file, { bytes, length, hash });
+}
+
+interface OpenFile extends Disposable {
+  readonly descriptor: number;
+  readonly stat: FileStat;
+}
+
+function openFile(spot: Spot): OpenFile | undefined {
+  let descriptor: number;
+  try {
+    // Not blocking: a pipe put there meanwhile would wait for its writer for ever.
+    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+    descriptor = openSync(spot.target, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return undefined;
+    throw hasCode(error, "ELOOP", "ENXIO") ? moved(spot.path) : unreadable(error, spot.path);
+  }
+  using owned = new DisposableStack();
+  owned.defer(() => closeSync(descriptor));
+  const stats = fstatSync(descriptor, { bigint: true });
+  if (!stats.isFile()) {
+    throw new KumikoError("file_unreadable", `${spot.path} is not a plain file.`, {
+      path: spot.path,
+      reason: "not_plain",
+    });
+  }
+  const closing = owned.move();
+  return { descriptor, stat: statOf(stats), [Symbol.dispose]: () => closing.dispose() };
+}
+
+function finished(
+  spot: Spot,
+  { descriptor, stat }: OpenFile,
+  { bytes, length, hash }: { bytes: Buffer; length: number; hash: Hash },
+): WholeFile {
+  const after = statOf(fstatSync(descriptor, { bigint: true }));
+  if (length !== stat.size || !sameIdentity(stat, after)) {
+    throw new KumikoError(
+      "being_written",
+      `${spot.path} is being written at this moment. Try again.`,
+      { path: spot.path },
+    );
+  }
+  spot.stands();
+  return { bytes: bytes.subarray(0, length), stat: after, hash: hash.digest("hex") };
+}
+
+async function readPiece(
+  descriptor: number,
+  bytes: Buffer,
+  { at, room, large }: { at: number; room: number; large: boolean },
+): Promise<number> {
+  if (!large) return readSync(descriptor, bytes, at, room, at);
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  read(descriptor, bytes, at, room, at, (error, count) =>
+    error === null ? resolve(count) : reject(error),
+  );
+  return promise;
+}
+
+function add(hash: Hash, bytes: Buffer, at: number, count: number, size: number): void {
+  hash.update(bytes.subarray(at, Math.min(at + count, size)));
+}
+
+function refuseTooLarge(path: string, size: number, limit: number): void {
+  if (size <= limit) return;
+  throw new KumikoError(
+    "too_large",
+    `${path} has ${size} bytes; files of up to ${limit} are read. It stays as it is.`,
+    { path, size, limit },
+  );
+}

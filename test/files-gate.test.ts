@@ -1,0 +1,337 @@
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { KumikoError } from "../src/base/index.ts";
+import { scaled } from "./support/counts.ts";
+import { type Answer, Mounted } from "./support/mounted.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+import { allPayloads, CANARY, makeOutside, makeRoot, memory, seen } from "./support/ways-out.ts";
+
+const LONG = 15 * 60_000;
+const THREE = "one\ntwo\nthree\n";
+const ann = { actor: "ann", kind: "person" } as const;
+const claude = { actor: "claude", kind: "agent" } as const;
+const codex = { actor: "codex", kind: "agent" } as const;
+
+type Operation = "read" | "append" | "create" | "change" | "delete" | "move";
+
+/**
+ * What must be decided, written down by hand, for read, append, create, change, delete and move (which is deleting here
+ * and creating there). y: allow, n: deny, h: ask.
+ */
+const OPERATIONS: readonly Operation[] = ["read", "append", "create", "change", "delete", "move"];
+const expected = {
+  secret: { person: "yyyynn", agent: "hhhhnn" },
+  read_only: { person: "ynnnnn", agent: "ynnnnn" },
+  partner: { person: "yyyynn", agent: "yhhhnn" },
+  human: { person: "yyyyyy", agent: "yhhhhh" },
+  append: { person: "yyynnn", agent: "yyynnn" },
+  read_write: { person: "yyyyyy", agent: "yyyyhh" },
+  admin: { person: "yyyyyy", agent: "yyyyyy" },
+} as const;
+const levels = Object.keys(expected) as (keyof typeof expected)[];
+
+const patchOf = (name: string) =>
+  `--- a/${name}\n+++ b/${name}\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n`;
+
+interface PathTool {
+  readonly tool: string;
+  readonly operation: Operation;
+  /** Whether it takes a block as well. */
+  readonly takesBlock?: true;
+  input(target: string): object;
+}
+
+const block = (tool: string, operation: Operation, rest: object = {}): PathTool => ({
+  tool,
+  operation,
+  takesBlock: true,
+  input: (block_id) => ({ block_id, ...rest }),
+});
+const file = (tool: string, operation: Operation, rest: object = {}): PathTool => ({
+  tool,
+  operation,
+  input: (path) => ({ path, ...rest }),
+});
+
+/** Every tool that takes a path; which ones do is compared with their schemas below. */
+const tools: readonly PathTool[] = [
+  block("block_read", "read"),
+  block("block_search", "read", { query: "one" }),
+  block("block_history", "read"),
+  block("block_diff", "read", { from: 1 }),
+  block("block_blame", "read"),
+  {
+    tool: "block_sync",
+    operation: "read",
+    takesBlock: true,
+    input: (block_id) => ({ versions: [{ block_id, version: 0 }] }),
+  },
+  block("block_append", "append", { text: "four\n", flush: true }),
+  block("block_status", "change", { flags: { pinned: true } }),
+  block("block_edit", "change", {
+    operations: [{ op: "replace", start_line: 0, end_line: 1, content: "ONE" }],
+    base_version: 1,
+  }),
+  block("block_splice", "change", {
+    offset: 0,
+    delete_count: 0,
+    insert: "ONE",
+    base_version: 1,
+  }),
+  block("block_replace", "change", { old: "one", new: "ONE" }),
+  block("block_rollback", "change", { version: 1 }),
+  block("block_apply_patch", "change", { patch: patchOf("x") }),
+  {
+    tool: "block_apply_patch",
+    operation: "change",
+    takesBlock: true,
+    input: (target) => ({ patch: patchOf("x"), blocks: { x: target } }),
+  },
+  { tool: "block_apply_patch", operation: "change", input: (path) => ({ patch: patchOf(path) }) },
+  block("block_apply_patch", "change", { patch: patchOf("x"), dry_run: true }),
+  file("file_load", "read"),
+  file("file_diff", "read"),
+  file("file_status", "read"),
+  file("file_create", "create", { content: THREE }),
+  file("file_save", "change"),
+  file("file_reload", "change"),
+  file("file_delete", "delete"),
+  file("file_move", "move", { to: "admin/moved" }),
+  { tool: "file_move", operation: "move", input: (to) => ({ path: "admin/mover", to }) },
+];
+
+async function outcome(call: Promise<unknown>): Promise<unknown> {
+  return call.then(
+    (answer) => answer,
+    (error: unknown) => {
+      if (error instanceof KumikoError) return error;
+      throw error;
+    },
+  );
+}
+
+async function refused(call: Promise<unknown>): Promise<KumikoError> {
+  const result = await outcome(call);
+  if (result instanceof KumikoError) return result;
+  throw new Error(`not refused: ${JSON.stringify(result)}`);
+}
+
+/** y, n or h; what was asked in vain for another reason than the rules counts as allowed. */
+function letterOf(result: unknown): string {
+  // Where each block is answered for by itself.
+  const { unavailable } = result as { unavailable?: { error: { code: string; facts: Answer } }[] };
+  const [first] = unavailable ?? [];
+  const told = result instanceof KumikoError ? result : first?.error;
+  if (told?.code !== "denied") return "y";
+  return told.facts["decision"] === "ask" ? "h" : "n";
+}
+
+describe("the rules of a folder", () => {
+  it("are tried with every tool that takes a block or a path", async () => {
+    await using mounted = await Mounted.with({});
+    const taking = mounted.tools.list().filter(({ input }) => {
+      const shape = (input as unknown as { shape: object }).shape;
+      return ["block_id", "path", "to", "versions", "blocks"].some((name) => name in shape);
+    });
+    expect(new Set(taking.map(({ name }) => name))).toEqual(new Set(tools.map(({ tool }) => tool)));
+  });
+
+  it.each(["person", "agent"] as const)(
+    "decide for a %s the same by block, by path, by @mount/path and by absolute path",
+    { timeout: LONG },
+    async (kind) => {
+      const rules = levels.map((level) => `[[rule]]\npath = "${level}/**"\nlevel = "${level}"\n`);
+      await using mounted = await Mounted.with({ "kumiko.toml": rules.join("\n") });
+      const by = kind === "person" ? ann : claude;
+      const { folder } = mounted;
+      let count = 0;
+      for (const level of levels) {
+        for (const { tool, operation, takesBlock, input } of tools) {
+          const forms: ((path: string, id: string) => string)[] = [
+            (path) => path,
+            (path) => `@project/${path}`,
+            (path) => join(folder, path),
+            ...(takesBlock ? [(_: string, id: string) => id] : []),
+          ];
+          for (const form of forms) {
+            count += 1;
+            const path = `${level}/${count}.txt`;
+            const makes = operation === "create" || (tool === "file_move" && "to" in input(""));
+            const movesHere = tool === "file_move" && (input("") as Answer)["to"] === "";
+            if (operation !== "create" && !movesHere) mounted.write(path, THREE);
+            if (movesHere) mounted.write("admin/mover", THREE);
+            let id = "";
+            if (existsSync(mounted.path(path)))
+              id = (await mounted.call("file_load", { path }, ann))["block_id"] as string;
+            const version = id === "" ? 0 : await mounted.kernel.version(id);
+            const result = await outcome(mounted.call(tool, input(form(path, id)), by));
+            // To move a file here is to create it.
+            const asked: Operation = movesHere ? "create" : operation;
+            const wanted = expected[level][kind][OPERATIONS.indexOf(asked)];
+            const what = [kind, level, tool, form(path, id), String(result)];
+            expect([...what, letterOf(result)]).toEqual([...what, wanted]);
+            if (wanted === "y" && tool !== "file_move" && result instanceof KumikoError)
+              throw new Error(what.join(" "), { cause: result });
+            if (wanted !== "y") {
+              expect([...what, JSON.stringify(result).includes("three")]).toEqual([...what, false]);
+              expect(existsSync(mounted.path(path))).toBe(operation !== "create" && !movesHere);
+              if (!makes) expect(mounted.read(path)).toBe(THREE);
+              if (id !== "") expect(await mounted.kernel.version(id)).toBe(version);
+            }
+            rmSync(mounted.path("admin/moved"), { force: true });
+            rmSync(mounted.path("admin/mover"), { force: true });
+          }
+        }
+      }
+      expect(count).toBeGreaterThan(500);
+    },
+  );
+
+  it("hold for undo, redo, rollback and patches over several files: all or nothing", async () => {
+    await using mounted = await Mounted.with({ "a.txt": THREE, "b.txt": THREE });
+    const edit = async (path: string, content: string) => {
+      await mounted.text(path);
+      const operations = [{ op: "replace", start_line: 0, end_line: 1, content }];
+      return (await mounted.call("block_edit", { block_id: path, operations }))["edit"] as string;
+    };
+    const alone = await edit("a.txt", "A1");
+    const patch = ["a.txt", "b.txt"]
+      .map((name) => `--- a/${name}\n+++ b/${name}\n@@ -2,2 +2,2 @@\n-two\n+TWO\n three\n`)
+      .join("");
+    const both = (await mounted.call("block_apply_patch", { patch }))["edit"] as string;
+    const undone = await edit("a.txt", "A2");
+    await mounted.call("block_undo", { edit: undone });
+    const before = ["a.txt", "b.txt"].map((name) => mounted.read(name));
+    const versions = async () => {
+      const all = mounted.mounts.list().flatMap(({ source }) => source.files());
+      return Promise.all(all.map(({ block: id }) => mounted.kernel.version(id)));
+    };
+    const then = await versions();
+    expect(then).toHaveLength(2);
+    mounted.write("kumiko.toml", '[[rule]]\npath = "a.txt"\nlevel = "read_only"\n');
+    mounted.mounts.first().readRules();
+    const back = patch.replaceAll("-two\n+TWO", "-TWO\n+two");
+    const attempts: readonly [string, object][] = [
+      ["block_undo", {}],
+      ["block_undo", { edit: alone }],
+      ["block_undo", { edit: both }],
+      ["block_undo", { actor: "claude" }],
+      ["block_redo", {}],
+      ["block_redo", { edit: undone }],
+      ["block_rollback", { block_id: "a.txt", version: 1 }],
+      ["block_apply_patch", { patch: back }],
+    ];
+    for (const by of [claude, codex, ann, { actor: "disk", kind: "agent" } as const]) {
+      for (const [tool, input] of attempts) {
+        // Who has done nothing has nothing to undo.
+        const code = (await refused(mounted.call(tool, input, by))).code;
+        expect([by.actor, tool, input, code]).toEqual([
+          by.actor,
+          tool,
+          input,
+          expect.stringMatching(by === claude ? /^denied$/ : /^(denied|nothing_to_undo)$/),
+        ]);
+      }
+    }
+    expect(["a.txt", "b.txt"].map((name) => mounted.read(name))).toEqual(before);
+    expect(await versions()).toEqual(then);
+    // Nor while the folder is not mounted because its rules cannot be read.
+    mounted.write("kumiko.toml", "[[rule]]\nlevel =\n");
+    await mounted.restart();
+    for (const [tool, input] of attempts)
+      expect((await refused(mounted.call(tool, input))).code).not.toBe("nothing_to_undo");
+    mounted.write("kumiko.toml", '[[rule]]\npath = "a.txt"\nlevel = "read_only"\n');
+    await mounted.restart();
+    expect(await mounted.text("a.txt")).toBe(before[0]);
+    expect(await versions()).toEqual(then);
+  });
+
+  it("keep a secret out of everything an agent can ask for", async () => {
+    await using mounted = await Mounted.with({
+      ".env": "KEY=hunter2\nline\n",
+      "a.txt": THREE,
+      link: "",
+    });
+    rmSync(mounted.path("link"));
+    mounted.run("ln", "-s", ".env", "link");
+    const { block_id } = await mounted.call("file_load", { path: ".env" }, ann);
+    await mounted.text("a.txt");
+    const attempts: readonly [string, object][] = [
+      ["block_sync", { versions: [{ block_id, version: 0 }] }],
+      ["block_sync", { versions: [{ block_id, version: 1 }] }],
+      ["block_sync", { position: 0 }],
+      ["block_sync", { position: 0, context: "@project" }],
+      ["block_list", { context: "@project" }],
+      ["block_list", { position: 5 }],
+      ["block_read", { block_id: "link" }],
+      ["block_read", { block_id, version: 1 }],
+      ["kernel_search", { query: "hunter" }],
+      ["kernel_search", { query: "hunter", context: "@project" }],
+      ["file_status", {}],
+      ["file_list", {}],
+      ["block_undo", { actor: "disk" }],
+      ["block_create", { role: "user", kind: "text", content: "x", parent_id: block_id }],
+    ];
+    for (const [tool, input] of attempts) {
+      const answer = await outcome(mounted.call(tool, input, claude));
+      expect([tool, input, JSON.stringify(answer)]).not.toEqual([
+        tool,
+        input,
+        expect.stringContaining("hunter2"),
+      ]);
+    }
+    const synced = await mounted.call<{ events: unknown[] }>("block_sync", { position: 0 }, claude);
+    expect(JSON.stringify(synced)).toContain("three");
+  });
+
+  it("cannot be escaped by giving a block another path, or oneself another name", async () => {
+    await using mounted = await Mounted.with({ ".env": "KEY=hunter2\n", "a.txt": THREE });
+    const { block_id } = await mounted.call("file_load", { path: "a.txt" });
+    const metadata = { path: ".env" };
+    await refused(mounted.call("block_status", { block_id, metadata }));
+    await refused(mounted.call("block_status", { block_id, metadata: { path: null } }));
+    await mounted.restart();
+    expect(await mounted.text("a.txt")).toBe(THREE);
+    for (const actor of ["disk", "system"]) {
+      const by = { actor, kind: "agent" } as const;
+      expect((await refused(mounted.call("block_read", { block_id: ".env" }, by))).code).toBe(
+        "denied",
+      );
+    }
+  });
+});
+
+describe("paths that lead out", () => {
+  it("lead nowhere with any tool", { timeout: LONG }, async () => {
+    using place = temporaryFolder(memory());
+    const outside = makeOutside(place.path);
+    const root = join(outside, "root");
+    makeRoot(root);
+    writeFileSync(join(root, "kumiko.toml"), '[[rule]]\npath = "**"\nlevel = "admin"\n');
+    const before = seen(outside);
+    await using mounted = await Mounted.with({}, { folder: root });
+    const payloads = allPayloads(root, scaled(1_200));
+    let calls = 0;
+    let refusals = 0;
+    for (const payload of payloads) {
+      for (const { tool, input } of tools) {
+        for (const given of [payload, `@root/${payload}`]) {
+          // What was moved away or deleted through an odd name for it.
+          if (!existsSync(join(root, "notes.txt"))) writeFileSync(join(root, "notes.txt"), "notes");
+          mkdirSync(join(root, "admin"), { recursive: true });
+          writeFileSync(join(root, "admin/mover"), "mover\n");
+          const result = await outcome(mounted.call(tool, input(given), ann));
+          calls += 1;
+          if (result instanceof KumikoError) refusals += 1;
+          if (JSON.stringify(result).includes(CANARY))
+            throw new Error(`${tool} ${JSON.stringify(given)} read what is outside`);
+        }
+      }
+      expect([payload, seen(outside)]).toEqual([payload, before]);
+    }
+    expect(calls).toBe(payloads.length * tools.length * 2);
+    expect(refusals).toBeGreaterThan(calls / 2);
+    expect(readdirSync(outside).toSorted()).toEqual(["canary.txt", "root", "root-evil"]);
+  });
+});

@@ -1,0 +1,468 @@
+import { hash } from "node:crypto";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  chownSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { KumikoError, Random } from "../src/base/index.ts";
+import { Folder } from "../src/files/contained.ts";
+import { move, readWhole, remove, save, stat } from "../src/files/disk-file.ts";
+import { sweep } from "../src/files/sweep.ts";
+import { isTemporaryName } from "../src/files/temporary-name.ts";
+import { scaled, seed } from "./support/counts.ts";
+import { root as repository, runProgram } from "./support/process.ts";
+import { refusal } from "./support/refusal.ts";
+import { roundOf, wholeContent } from "./support/saving-child.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+const child = join(repository, "test/support/saving-child.ts");
+const LONG = 15 * 60_000;
+const bytes = (text: string): Buffer => Buffer.from(text);
+
+describe("saving a file", () => {
+  it("refuses to run over a disk that moved, and leaves nothing behind", async () => {
+    using folder = temporaryFolder();
+    const path = folder.write("a.txt", "one");
+    using root = Folder.open(folder.path);
+    const place = root.resolve("a.txt");
+    const expected = (await readWhole(place, 100))!;
+    writeFileSync(path, "two");
+    await expect(save(place, bytes("mine"), { expected })).rejects.toMatchObject({
+      code: "disk_moved",
+      facts: { path: "a.txt" },
+    });
+    expect(readFileSync(path, "utf8")).toBe("two");
+    await expect(remove(place, { expected })).rejects.toMatchObject({ code: "disk_moved" });
+    rmSync(path);
+    await expect(save(place, bytes("mine"), { expected })).rejects.toMatchObject({
+      code: "file_absent",
+    });
+    symlinkSync("/etc/passwd", path);
+    await expect(save(place, bytes("mine"), { expected })).rejects.toMatchObject({
+      code: "disk_moved",
+    });
+    expect(readdirSync(folder.path)).toEqual(["a.txt"]);
+  });
+
+  it("compares content, not times", async () => {
+    using folder = temporaryFolder();
+    const path = folder.write("a.txt", "one");
+    using root = Folder.open(folder.path);
+    const place = root.resolve("a.txt");
+    const expected = (await readWhole(place, 100))!;
+    utimesSync(path, 1, 1);
+    const { stat: saved, settled } = await save(place, bytes("mine"), { expected });
+    await settled;
+    expect(saved).toEqual(stat(place));
+    // The same size and time, but other bytes.
+    const again = (await readWhole(place, 100))!;
+    const { atime, mtime } = statSync(path);
+    writeFileSync(path, "ours");
+    utimesSync(path, atime, mtime);
+    await expect(save(place, bytes("else"), { expected: again })).rejects.toMatchObject({
+      code: "disk_moved",
+    });
+  });
+
+  it("never makes a file over something", async () => {
+    using folder = temporaryFolder();
+    folder.write("a.txt", "one");
+    symlinkSync("nowhere", join(folder.path, "dangling"));
+    using root = Folder.open(folder.path);
+    const place = root.resolve("a.txt");
+    await expect(save(place, bytes("mine"), { expected: "absent" })).rejects.toMatchObject({
+      code: "already_exists",
+    });
+    folder.write("b.txt", "two");
+    expect(() => move(place, root.resolve("b.txt"))).toThrow("already something at b.txt");
+    expect(readFileSync(join(folder.path, "b.txt"), "utf8")).toBe("two");
+    // What a link leads to is made; the link stays.
+    await save(root.resolve("dangling"), bytes("made"), { expected: "absent" });
+    expect(lstatSync(join(folder.path, "dangling")).isSymbolicLink()).toBe(true);
+    expect(readFileSync(join(folder.path, "nowhere"), "utf8")).toBe("made");
+  });
+
+  it("lets only one of many make a file", async () => {
+    using folder = temporaryFolder();
+    using root = Folder.open(folder.path);
+    for (let round = 0; round < scaled(50); round += 1) {
+      const place = root.resolve(`new-${round}/file`);
+      const results = await Promise.allSettled(
+        Array.from({ length: 8 }, (_, one) => save(place, bytes(`${one}`), { expected: "absent" })),
+      );
+      const made = results.findIndex((result) => result.status === "fulfilled");
+      const codes = results.map((result) => codeOf(result));
+      expect(codes.toSorted()).toEqual(["", ...Array.from({ length: 7 }, () => "already_exists")]);
+      expect(readFileSync(join(folder.path, place.path), "utf8")).toBe(`${made}`);
+      expect(readdirSync(join(folder.path, `new-${round}`))).toEqual(["file"]);
+    }
+  });
+
+  it("makes the folders it needs and takes them back when it fails", async () => {
+    using folder = temporaryFolder();
+    using root = Folder.open(folder.path);
+    const { settled } = await save(root.resolve("x/y/z.txt"), bytes("1"), { expected: "absent" });
+    await settled;
+    const there = (await readWhole(root.resolve("x/y/z.txt"), 9))!;
+    move(root.resolve("x/y/z.txt"), root.resolve("p/q/r.txt"));
+    expect(readFileSync(join(folder.path, "p/q/r.txt"), "utf8")).toBe("1");
+    expect(() => move(root.resolve("x/y/z.txt"), root.resolve("n/e/w.txt"))).toThrow("no file");
+    expect(readdirSync(folder.path).toSorted()).toEqual(["p", "x"]);
+    move(root.resolve("p"), root.resolve("x/y/p"));
+    await remove(root.resolve("x/y/p/q/r.txt"), { expected: there });
+    expect(readdirSync(join(folder.path, "x/y/p/q"))).toEqual([]);
+  });
+
+  it("removes and moves a link itself when asked to, never what it leads to", async () => {
+    using folder = temporaryFolder();
+    folder.write("a.txt", "one");
+    symlinkSync("a.txt", join(folder.path, "link"));
+    symlinkSync("/etc/passwd", join(folder.path, "out"));
+    using root = Folder.open(folder.path);
+    const link = root.resolve("link", { follow: false });
+    expect(link).toMatchObject({ path: "link", kind: "link" });
+    move(link, root.resolve("renamed"));
+    await remove(root.resolve("renamed", { follow: false }), { expected: "link" });
+    await remove(root.resolve("out", { follow: false }), { expected: "link" });
+    await expect(remove(root.resolve("a.txt"), { expected: "link" })).rejects.toMatchObject({
+      code: "disk_moved",
+    });
+    expect(readdirSync(folder.path)).toEqual(["a.txt"]);
+  });
+
+  it.runIf(process.getuid?.() === 0)("keeps owner and all bits of the mode", async () => {
+    using folder = temporaryFolder();
+    const path = folder.write("a.txt", "one");
+    chownSync(path, 65_534, 65_534);
+    chmodSync(path, 0o6751);
+    using root = Folder.open(folder.path);
+    const place = root.resolve("a.txt");
+    const { stat: saved } = await save(place, bytes("two"), {
+      expected: (await readWhole(place, 9))!,
+    });
+    expect(saved).toMatchObject({ mode: 0o6751, uid: 65_534, gid: 65_534 });
+    expect(stat(place)).toEqual(saved);
+  });
+
+  it.runIf(process.getuid?.() !== 0)("refuses a file that may not be written", async () => {
+    using folder = temporaryFolder();
+    const path = folder.write("a.txt", "one");
+    chmodSync(path, 0o444);
+    using root = Folder.open(folder.path);
+    const place = root.resolve("a.txt");
+    const expected = (await readWhole(place, 9))!;
+    await expect(save(place, bytes("two"), { expected })).rejects.toMatchObject({
+      code: "file_unwritable",
+      facts: { reason: "EACCES" },
+    });
+    chmodSync(path, 0o644);
+    chmodSync(folder.path, 0o555);
+    await expect(save(place, bytes("two"), { expected })).rejects.toMatchObject({
+      code: "file_unwritable",
+      facts: { reason: "EACCES" },
+    });
+    chmodSync(folder.path, 0o755);
+    expect(readFileSync(path, "utf8")).toBe("one");
+    expect(readdirSync(folder.path)).toEqual(["a.txt"]);
+  });
+
+  it("halts when the root is replaced or gone", async () => {
+    using folder = temporaryFolder();
+    const path = join(folder.path, "root");
+    mkdirSync(path);
+    writeFileSync(join(path, "a.txt"), "one");
+    using root = Folder.open(path);
+    const place = root.resolve("a.txt");
+    renameSync(path, join(folder.path, "elsewhere"));
+    const gone = expect.objectContaining({ code: "root_gone" });
+    expect(() => root.check()).toThrow(gone);
+    mkdirSync(path);
+    expect(() => root.resolve("a.txt")).toThrow(gone);
+    await expect(save(place, bytes("x"), { expected: "absent" })).rejects.toEqual(gone);
+    expect(() => stat(place)).toThrow(gone);
+    rmSync(path, { recursive: true });
+    renameSync(join(folder.path, "elsewhere"), path);
+    root.check();
+    expect(stat(place)?.size).toBe(3);
+  });
+});
+
+describe("a sweep", () => {
+  it("removes files of ours that are older than a minute, and nothing else", async () => {
+    using folder = temporaryFolder();
+    const ours = [".kumiko-0123456789abcdef.tmp", ".kumiko-0123456789abcdef.redo.tmp"];
+    const others = [".kumiko-notes.tmp", "kumiko-0123456789abcdef.tmp", ".kumiko", "a.tmp"];
+    for (const name of [...ours, ...others]) folder.write(name, "x");
+    mkdirSync(join(folder.path, ".kumiko-0123456789abcdee.tmp"));
+    using root = Folder.open(folder.path);
+    const now = Date.now();
+    expect(await sweep(root, "", { now })).toMatchObject({ removed: 0 });
+    expect(await sweep(root, "", { now: now + 61_000 })).toEqual({
+      removed: 2,
+      finished: [],
+      overtaken: [],
+    });
+    expect(readdirSync(folder.path).toSorted()).toEqual(
+      [...others, ".kumiko-0123456789abcdee.tmp"].toSorted(),
+    );
+    expect(() => root.resolve(ours[0]!)).toThrow("Kumiko's own");
+  });
+
+  it("finishes what was half-written in place, unless somebody else wrote since", async () => {
+    const before = Buffer.from("old ".repeat(3_000));
+    const random = new Random(seed());
+    for (let round = 0; round < scaled(100); round += 1) {
+      using folder = temporaryFolder();
+      const after = Buffer.from(
+        `new${round % 2 === 0 ? "er" : ""} `.repeat(3_000 - random.below(900)),
+      );
+      const size = Math.max(before.length, after.length);
+      const torn = Buffer.alloc(size);
+      before.copy(torn);
+      // As a process that was killed leaves it: first behind the old end, then from the beginning.
+      if (after.length > before.length) after.copy(torn, before.length, before.length);
+      after.copy(torn, 0, 0, random.below(Math.min(before.length, after.length)) + 1);
+      const foreign = round % 5 === 0;
+      if (foreign) torn[random.below(50)] = 0x21;
+      const path = folder.write("a", "");
+      writeFileSync(path, torn);
+      writeFileSync(join(folder.path, REDO), redoOf(path, before, after));
+      using root = Folder.open(folder.path);
+      const swept = await sweep(root, "", { now: Date.now(), age: -1_000 });
+      expect(swept).toEqual({
+        removed: 1,
+        finished: foreign ? [] : ["a"],
+        overtaken: foreign ? ["a"] : [],
+      });
+      expect(readFileSync(path).equals(foreign ? torn : after)).toBe(true);
+      expect(readdirSync(folder.path)).toEqual(["a"]);
+    }
+  });
+
+  it("does not follow a name out of its folder that somebody wrote down", async () => {
+    using folder = temporaryFolder();
+    const path = folder.write("outside", "old");
+    const redo = redoOf(path, bytes("ol"), bytes("oldest"), "../outside");
+    folder.write(`root/${REDO}`, redo.toString());
+    using root = Folder.open(join(folder.path, "root"));
+    await sweep(root, "", { now: Date.now(), age: -1_000 });
+    expect(readFileSync(path, "utf8")).toBe("old");
+  });
+});
+
+describe("a process that is killed while it saves", () => {
+  it(
+    "leaves no empty or torn file and nothing that the sweep does not remove",
+    { timeout: LONG },
+    async () => {
+      using folder = temporaryFolder();
+      for (const name of ["plain", "target", "equal"]) {
+        writeFileSync(join(folder.path, name), wholeContent(0));
+      }
+      symlinkSync("target", join(folder.path, "link"));
+      linkSync(join(folder.path, "equal"), join(folder.path, "second"));
+      const random = new Random(seed());
+      const stood = new Map<string, number>();
+      let next = 1;
+      for (let life = 0; life < scaled(100); life += 1) {
+        const first = next;
+        const said = await killedAfter(folder.path, first, 1 + random.below(12), random.below(6));
+        using root = Folder.open(folder.path);
+        // One that is written in place is whole after the sweep; all others at every moment.
+        const rounds = { plain: roundAt("plain"), link: roundAt("link") };
+        const torn = roundAt("equal") === undefined;
+        const swept = await sweep(root, "", { now: Date.now(), age: -1_000 });
+        expect(swept.overtaken).toEqual([]);
+        if (torn) expect(swept.finished).toEqual(["equal"]);
+        const all: Record<string, number | undefined> = { ...rounds, equal: roundAt("equal") };
+        for (const [name, round] of Object.entries(all)) {
+          const last = said.get(name) ?? stood.get(name) ?? 0;
+          const begun = said.has(name) ? last + 1 : first;
+          expect([name, life, [last, begun].includes(round!)]).toEqual([name, life, true]);
+          stood.set(name, round!);
+          next = Math.max(next, round! + 1);
+        }
+        expect(readFileSync(join(folder.path, "second")).equals(wholeContent(all["equal"]!))).toBe(
+          true,
+        );
+        expect(lstatSync(join(folder.path, "link")).isSymbolicLink()).toBe(true);
+        for (const inside of ["fresh", "fresh/deep"]) await sweepIfThere(root, inside);
+        for (const name of readdirSync(folder.path, { recursive: true, encoding: "utf8" })) {
+          expect(isTemporaryName(name.split("/").at(-1)!)).toBe(false);
+          if (statSync(join(folder.path, name)).isFile()) {
+            expect([name, roundAt(name)]).not.toEqual([name, undefined]);
+          }
+        }
+        rmSync(join(folder.path, "fresh"), { recursive: true, force: true });
+      }
+      expect(next).toBeGreaterThan(scaled(100));
+
+      function roundAt(name: string): number | undefined {
+        return roundOf(readFileSync(join(folder.path, name)));
+      }
+    },
+  );
+});
+
+describe("a process that is killed while it writes in place", () => {
+  it("leaves what the sweep needs to finish it", { timeout: LONG }, async () => {
+    const random = new Random(seed());
+    for (let life = 0; life < scaled(20); life += 1) {
+      using folder = temporaryFolder();
+      const path = folder.write("equal", "o".repeat(6_000_000 + random.below(2_000_000)));
+      linkSync(path, join(folder.path, "second"));
+      const after = Buffer.alloc(5_000_000 + random.below(4_000_000), "n");
+      const ended = await runProgram(process.execPath, [
+        child,
+        "tear",
+        folder.path,
+        String(after.length),
+      ]);
+      expect(ended).toMatchObject({ signal: "SIGKILL", stderr: "" });
+      expect(readFileSync(path).equals(after)).toBe(false);
+      using root = Folder.open(folder.path);
+      const swept = await sweep(root, "", { now: Date.now(), age: -1_000 });
+      expect(swept).toEqual({ removed: 1, finished: ["equal"], overtaken: [] });
+      expect(readFileSync(join(folder.path, "second")).equals(after)).toBe(true);
+      expect(readdirSync(folder.path)).toEqual(["equal", "second"]);
+    }
+  });
+});
+
+describe("a file system that cannot be written", () => {
+  const mountable = canMount();
+
+  it.runIf(mountable)("being full leaves the file whole and nothing behind", async () => {
+    using folder = temporaryFolder();
+    using mounted = mountedDisk(folder.path);
+    const old = Buffer.alloc(300_000, "a");
+    writeFileSync(join(mounted.path, "plain"), old);
+    writeFileSync(join(mounted.path, "equal"), Buffer.alloc(100_000, "a"));
+    linkSync(join(mounted.path, "equal"), join(mounted.path, "second"));
+    using root = Folder.open(mounted.path);
+    const full = { code: "file_unwritable", facts: { reason: "ENOSPC" } };
+    const listed = readdirSync(mounted.path);
+    const large = Buffer.alloc(900_000, "b");
+    for (const name of ["plain", "equal"]) {
+      const place = root.resolve(name);
+      const expected = (await readWhole(place, 1e6))!;
+      await expect(save(place, large, { expected })).rejects.toMatchObject(full);
+      expect((await readWhole(place, 1e6))!.hash).toBe(expected.hash);
+      expect(stat(place)).toEqual(expected.stat);
+    }
+    const fresh = root.resolve("new/folder/file");
+    await expect(save(fresh, large, { expected: "absent" })).rejects.toMatchObject(full);
+    expect(readdirSync(mounted.path)).toEqual(listed);
+    execFileSync("mount", ["-o", "remount,size=8m", mounted.path]);
+    for (const name of ["plain", "equal"]) {
+      const place = root.resolve(name);
+      await save(place, large, { expected: (await readWhole(place, 1e6))! });
+      expect(readFileSync(join(mounted.path, name)).equals(large)).toBe(true);
+    }
+    expect(readFileSync(join(mounted.path, "second")).equals(large)).toBe(true);
+  });
+
+  it.runIf(mountable)("being read-only is said, and works again afterwards", async () => {
+    using folder = temporaryFolder();
+    using mounted = mountedDisk(folder.path);
+    writeFileSync(join(mounted.path, "plain"), "one");
+    execFileSync("mount", ["-o", "remount,ro", mounted.path]);
+    using root = Folder.open(mounted.path);
+    const place = root.resolve("plain");
+    const expected = (await readWhole(place, 100))!;
+    const readOnly = { code: "file_unwritable", facts: { reason: "EROFS" } };
+    await expect(save(place, bytes("two"), { expected })).rejects.toMatchObject(readOnly);
+    await expect(remove(place, { expected })).rejects.toMatchObject(readOnly);
+    expect(refusal(() => move(place, root.resolve("new/other")))).toMatchObject(readOnly);
+    const fresh = root.resolve("new/file");
+    await expect(save(fresh, bytes("two"), { expected: "absent" })).rejects.toMatchObject(readOnly);
+    expect(readFileSync(join(mounted.path, "plain"), "utf8")).toBe("one");
+    execFileSync("mount", ["-o", "remount,rw", mounted.path]);
+    await save(place, bytes("two"), { expected });
+    expect(readdirSync(mounted.path)).toEqual(["plain"]);
+  });
+});
+
+function codeOf(result: PromiseSettledResult<unknown>): string {
+  if (result.status === "fulfilled") return "";
+  return result.reason instanceof KumikoError ? result.reason.code : String(result.reason);
+}
+
+const REDO = ".kumiko-0123456789abcdef.redo.tmp";
+
+/** What a save in place writes down before it begins. */
+function redoOf(path: string, before: Buffer, after: Buffer, name = "a"): Buffer {
+  const { ino, dev } = statSync(path);
+  const header = {
+    name,
+    inode: ino,
+    device: dev,
+    old: { size: before.length, hash: hash("sha256", before) },
+    fresh: { size: after.length, hash: hash("sha256", after) },
+  };
+  return Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), before, after]);
+}
+
+async function sweepIfThere(root: Folder, path: string): Promise<void> {
+  if (root.resolve(path).kind !== "folder") return;
+  await sweep(root, path, { now: Date.now(), age: -1_000 });
+}
+
+/** Runs a saver and kills it some milliseconds after so many answers. Gives the last round of each name it printed. */
+async function killedAfter(
+  path: string,
+  first: number,
+  answers: number,
+  milliseconds: number,
+): Promise<Map<string, number>> {
+  const { promise, resolve, reject } = Promise.withResolvers<Map<string, number>>();
+  const saver = spawn(process.execPath, [child, "save", path, String(first)], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let stdout = "";
+  let stderr = "";
+  let told = false;
+  saver.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk));
+  saver.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    stdout += chunk;
+    if (told || stdout.split("\n").length <= answers) return;
+    told = true;
+    setTimeout(() => saver.kill("SIGKILL"), milliseconds);
+  });
+  saver.on("error", reject);
+  saver.on("close", (_code, signal) => {
+    if (signal !== "SIGKILL") reject(new Error(`The saver ended by itself: ${stderr}`));
+    const lines = stdout.split("\n").slice(0, -1);
+    resolve(new Map(lines.map((line) => [line.split(" ")[0]!, Number(line.split(" ")[1])])));
+  });
+  return promise;
+}
+
+function canMount(): boolean {
+  using folder = temporaryFolder();
+  const args = ["-t", "tmpfs", "-o", "size=1m", "none", folder.path];
+  if (spawnSync("mount", args).status !== 0) return false;
+  execFileSync("umount", [folder.path]);
+  return true;
+}
+
+/** A real file system of 1 MB. */
+function mountedDisk(folder: string): { readonly path: string } & Disposable {
+  const path = join(folder, "disk");
+  mkdirSync(path);
+  execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "none", path]);
+  return { path, [Symbol.dispose]: () => execFileSync("umount", ["-l", path]) };
+}

@@ -1,0 +1,229 @@
+import { hash } from "node:crypto";
+import { symlinkSync } from "node:fs";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { describe, expect, it } from "vitest";
+import { KumikoError, Random } from "../src/base/index.ts";
+import { Folder, type Place } from "../src/files/contained.ts";
+import { move, readWhole, remove, save, stat } from "../src/files/disk-file.ts";
+import { hasHandles } from "../src/files/folder-handle.ts";
+import { scaled, seed } from "./support/counts.ts";
+import { refusalCode } from "./support/refusal.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+import {
+  allPayloads,
+  CANARY,
+  makeOutside,
+  makeRoot,
+  memory,
+  seen,
+  waysOut,
+} from "./support/ways-out.ts";
+
+const LONG = 15 * 60_000;
+const canary = { hash: hash("sha256", CANARY) };
+const FULL = 1_200;
+
+describe("a path that somebody gives", () => {
+  it.each([true, false])(
+    "never leads out, whatever it is and whatever is done there (handles: %s)",
+    { timeout: LONG },
+    async (handles) => {
+      using folder = temporaryFolder(memory());
+      const outside = makeOutside(folder.path);
+      const before = seen(outside);
+      const root = join(outside, "root");
+      let refused = 0;
+      const payloads = allPayloads(root, scaled(FULL));
+      for (const payload of payloads) {
+        makeRoot(root);
+        using opened = Folder.open(root, { handles });
+        refused += await attack(opened, payload);
+        expect([payload, seen(outside)]).toEqual([payload, before]);
+      }
+      expect(payloads.length).toBeGreaterThanOrEqual(scaled(FULL));
+      expect(refused).toBeGreaterThan(payloads.length);
+    },
+  );
+
+  it.each([true, false])("is refused when it leads out (handles: %s)", (handles) => {
+    using folder = temporaryFolder();
+    const root = join(makeOutside(folder.path), "root");
+    makeRoot(root);
+    using opened = Folder.open(root, { handles });
+    for (const payload of waysOut(root)) {
+      const code = refusalCode(() => opened.resolve(payload));
+      // Nothing is told about what is outside: the same for what is there and what is not.
+      const odd = /^$|\0|notes\.txt|circle/.test(payload);
+      expect([payload, code]).toEqual([payload, odd ? expect.any(String) : "outside"]);
+    }
+  });
+
+  it.each([true, false])("means the file it always meant (handles: %s)", (handles) => {
+    using folder = temporaryFolder();
+    const root = join(makeOutside(folder.path), "root");
+    makeRoot(root);
+    symlinkSync(root, join(folder.path, "alias"));
+    using opened = Folder.open(join(folder.path, "alias"), { handles });
+    const meanings: Record<string, string> = {
+      "notes.txt": "notes.txt",
+      "./notes.txt": "notes.txt",
+      ".//sub/./../notes.txt": "notes.txt",
+      "sub/in.txt": "sub/in.txt",
+      "inside/in.txt": "sub/in.txt",
+      "inside/../notes.txt": "notes.txt",
+      "sub/": "sub",
+      ".": "",
+      "chain-in": "notes.txt",
+      "dangling-in": "sub/not-yet",
+      "back-in": "notes.txt",
+      "absolute-in": "notes.txt",
+      "new/deep/file": "new/deep/file",
+      [join(root, "sub/in.txt")]: "sub/in.txt",
+      [join(folder.path, "alias/inside/new")]: "sub/new",
+      [root]: "",
+    };
+    for (const [given, path] of Object.entries(meanings)) {
+      expect([given, opened.resolve(given).path]).toEqual([given, path]);
+    }
+  });
+
+  it("is refused when it names a pipe, a socket, a device, or goes through a file", async () => {
+    using folder = temporaryFolder();
+    makeRoot(join(folder.path, "root"));
+    const root = join(folder.path, "root");
+    execFileSync("mkfifo", [join(root, "pipe")]);
+    const server = createServer().listen(join(root, "socket"));
+    await once(server, "listening");
+    try {
+      using opened = Folder.open(root);
+      const code = (given: string) => refusalCode(() => opened.resolve(given));
+      expect([code("pipe"), code("socket")]).toEqual(["file_unreadable", "file_unreadable"]);
+      expect(code("notes.txt/x")).toBe("invalid_argument");
+      expect(code("notes.txt/")).toBe("invalid_argument");
+      expect(code("notes.txt/..")).toBe("invalid_argument");
+      expect(code("circle")).toBe("file_unreadable");
+      expect(code("x".repeat(256))).toBe("invalid_argument");
+      expect(code("é".repeat(128))).toBe("invalid_argument");
+      expect(code("new/".repeat(2_000))).toBe("invalid_argument");
+      expect(code("x".repeat(255))).toBeUndefined();
+      // A pipe put in the place of a file is neither waited for nor written to.
+      const place: Place = { folder: opened, path: "pipe", kind: "file" };
+      await expect(readWhole(place, 100)).rejects.toMatchObject({ code: "file_unreadable" });
+      await expect(save(place, Buffer.of(1), { expected: canary })).rejects.toMatchObject({
+        code: "disk_moved",
+      });
+    } finally {
+      server.close();
+    }
+    using devices = Folder.open("/dev");
+    expect(refusalCode(() => devices.resolve("null"))).toBe("file_unreadable");
+  });
+});
+
+describe.runIf(hasHandles)("links and folders that are swapped meanwhile", () => {
+  it("never lead out", { timeout: LONG }, async () => {
+    using folder = temporaryFolder(memory());
+    const outside = makeOutside(folder.path);
+    const root = join(outside, "root");
+    makeRoot(root);
+    const before = seen(outside);
+    using opened = Folder.open(root);
+    const stop = new Int32Array(new SharedArrayBuffer(8));
+    const swapper = new Worker(SWAPPER, { eval: true, workerData: { root, outside, stop } });
+    await once(swapper, "message");
+    const random = new Random(seed());
+    const outcomes = new Map<string, number>();
+    try {
+      for (let race = 0; race < scaled(2_000); race += 1) {
+        const outcome = await raced(opened, race, random);
+        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+      }
+    } finally {
+      Atomics.store(stop, 0, 1);
+      await once(swapper, "exit");
+    }
+    expect(seen(outside)).toEqual(before);
+    // Both happened, or there was no race: what was inside was reached, and what led out was refused.
+    expect(Atomics.load(stop, 1)).toBeGreaterThan(scaled(2_000));
+    expect(outcomes.get("done") ?? 0).toBeGreaterThan(0);
+    expect((outcomes.get("outside") ?? 0) + (outcomes.get("disk_moved") ?? 0)).toBeGreaterThan(0);
+  });
+});
+
+/** Swaps a folder for a link out of the root, and a file for one to the canary, as fast as it can. */
+const SWAPPER = `
+  const fs = require("node:fs");
+  const { join } = require("node:path");
+  const { parentPort, workerData: { root, outside, stop } } = require("node:worker_threads");
+  const folder = join(root, "sub"), file = join(root, "notes.txt");
+  const attempt = (act) => { try { act(); } catch {} };
+  parentPort.postMessage("ready");
+  while (Atomics.load(stop, 0) === 0) {
+    attempt(() => fs.renameSync(folder, folder + ".aside"));
+    attempt(() => fs.symlinkSync(outside, folder));
+    attempt(() => fs.symlinkSync(join(outside, "canary.txt"), join(root, "lure")));
+    attempt(() => fs.renameSync(join(root, "lure"), file));
+    attempt(() => fs.unlinkSync(folder));
+    attempt(() => fs.renameSync(folder + ".aside", folder));
+    attempt(() => { fs.writeFileSync(join(root, "lure"), "notes"); fs.renameSync(join(root, "lure"), file); });
+    Atomics.add(stop, 1, 1);
+  }
+`;
+
+/** One operation on what is being swapped: "done", or the code with which it was refused. */
+async function raced(folder: Folder, race: number, random: Random): Promise<string> {
+  const given = random.pick(["sub/canary.txt", "sub/in.txt", "notes.txt", "inside/canary.txt"]);
+  const forged: Place = { folder, path: given, kind: "file" };
+  try {
+    const place = random.below(2) === 0 ? folder.resolve(given) : forged;
+    const act = random.below(6);
+    if (act === 0) expectOwn(await readWhole(place, 1_000));
+    else if (act === 1) stat(place);
+    else if (act === 2) await save(place, Buffer.from("ours"), { expected: canary });
+    else if (act === 3) {
+      await save({ ...place, path: `sub/new-${race}` }, Buffer.from("o"), { expected: "absent" });
+    } else if (act === 4) await remove(place, { expected: canary });
+    else move(place, { ...place, path: `sub/moved-${race}` });
+    return "done";
+  } catch (error) {
+    if (error instanceof KumikoError) return error.code;
+    throw error;
+  }
+}
+
+/** Everything that can be done with a path. Gives how often it was refused. */
+async function attack(folder: Folder, payload: string): Promise<number> {
+  const bytes = Buffer.from("by an attacker");
+  const inside = folder.resolve("sub/in.txt");
+  const acts: (() => unknown)[] = [
+    async () => expectOwn(await readWhole(folder.resolve(payload), 10_000)),
+    () => stat(folder.resolve(payload)),
+    () => save(folder.resolve(payload), bytes, { expected: canary }),
+    () => save(folder.resolve(payload), bytes, { expected: "absent" }),
+    () => remove(folder.resolve(payload), { expected: canary }),
+    () => move(folder.resolve(payload), folder.resolve("taken")),
+    () => move(inside, folder.resolve(payload)),
+    // As a place that nobody resolved.
+    () => save({ folder, path: payload, kind: "absent" }, bytes, { expected: "absent" }),
+    () => save({ folder, path: payload, kind: "file" }, bytes, { expected: canary }),
+    async () => expectOwn(await readWhole({ folder, path: payload, kind: "file" }, 10_000)),
+  ];
+  let refused = 0;
+  for (const act of acts) {
+    try {
+      await act();
+    } catch (error) {
+      if (!(error instanceof KumikoError)) throw error;
+      refused += 1;
+    }
+  }
+  return refused;
+}
+
+function expectOwn(found: { readonly bytes: Uint8Array } | undefined): void {
+  if (found !== undefined) expect(Buffer.from(found.bytes).toString()).not.toContain(CANARY);
+}

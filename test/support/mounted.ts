@@ -1,0 +1,126 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { kernelOfFolder } from "../../src/app/folders.ts";
+import { HomeFolder } from "../../src/app/index.ts";
+import { openWorld } from "../../src/app/world.ts";
+import type { Invocation, Kernel } from "../../src/kernel/index.ts";
+import { fileTools, Mounts } from "../../src/files/index.ts";
+import { blockTools, ToolRegistry } from "../../src/tools/index.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+export type Answer = { [name: string]: unknown };
+
+/** A folder with files and a kernel that has it, as the product opens them. */
+export class Mounted implements AsyncDisposable {
+  readonly folder: string;
+  readonly home: string;
+  readonly #owned: DisposableStack;
+  readonly #registry = new ToolRegistry([...blockTools, ...fileTools]);
+  #watch = false;
+  #world: AsyncDisposable | undefined;
+  #kernel: Kernel | undefined;
+
+  private constructor(owned: DisposableStack, folder: string, home: string) {
+    this.#owned = owned;
+    this.folder = folder;
+    this.home = home;
+  }
+
+  static async with(
+    files: { [path: string]: string | Uint8Array } = {},
+    { watch = false, folder }: { watch?: boolean; folder?: string } = {},
+  ): Promise<Mounted> {
+    const owned = new DisposableStack();
+    const place = owned.use(temporaryFolder()).path;
+    const mounted = new Mounted(owned, folder ?? join(place, "project"), join(place, "home"));
+    mkdirSync(mounted.folder, { recursive: true });
+    mkdirSync(mounted.home);
+    for (const [path, content] of Object.entries(files)) mounted.write(path, content);
+    mounted.#watch = watch;
+    await mounted.start();
+    return mounted;
+  }
+
+  get kernel(): Kernel {
+    return this.#kernel!;
+  }
+
+  get mounts(): Mounts {
+    return Mounts.of(this.kernel);
+  }
+
+  async start(): Promise<void> {
+    const home = new HomeFolder(this.home, "a test");
+    const { kernel } = await kernelOfFolder(home, this.folder);
+    const damaged = (report: object): never => {
+      throw new Error(`damage: ${JSON.stringify(report)}`);
+    };
+    const world = openWorld(home, damaged, { watch: this.#watch });
+    this.#world = world;
+    this.#kernel = await world.openOrCreate(kernel);
+  }
+
+  async stop(): Promise<void> {
+    await this.#world?.[Symbol.asyncDispose]();
+    this.#world = undefined;
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.start();
+  }
+
+  /** What its tools are called. */
+  get tools(): ToolRegistry {
+    return this.#registry;
+  }
+
+  async call<Result = Answer>(
+    tool: string,
+    input: object,
+    by: Partial<Invocation> = { actor: "claude", kind: "agent" },
+  ): Promise<Result> {
+    const invocation = { actor: "ann", reader: by.actor ?? "ann", ...by };
+    return (await this.#registry.execute(this.kernel, tool, invocation, input)) as Result;
+  }
+
+  /** The block's text as an agent reads it. */
+  async text(path: string): Promise<string> {
+    const { content } = await this.call<{ content: string }>("block_read", {
+      block_id: path,
+      line_numbers: false,
+    });
+    return content;
+  }
+
+  path(path: string): string {
+    return join(this.folder, path);
+  }
+
+  write(path: string, content: string | Uint8Array): void {
+    mkdirSync(dirname(this.path(path)), { recursive: true });
+    writeFileSync(this.path(path), content);
+  }
+
+  read(path: string): string {
+    return readFileSync(this.path(path), "utf8");
+  }
+
+  bytes(path: string): Buffer {
+    return readFileSync(this.path(path));
+  }
+
+  /** A real program in the folder. */
+  run(program: string, ...args: string[]): string {
+    return execFileSync(program, args, { cwd: this.folder, encoding: "utf8" });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      await this.stop();
+    } finally {
+      this.#owned.dispose();
+    }
+  }
+}
