@@ -8,7 +8,8 @@ import { afterSetup, projectNode, root } from "./setup.mjs";
 
 if (process.argv[2] === "--write") {
   const tools = await import("../src/tools/index.ts");
-  const all = [...tools.blockTools, ...tools.blockStreams];
+  const { fileTools } = await import("../src/files/index.ts");
+  const all = [...tools.blockTools, ...fileTools, ...tools.blockStreams];
   const pages = tools.referencePages(all);
   const folder = join(root, "docs", "tools");
   mkdirSync(folder, { recursive: true });

@@ -55,7 +55,11 @@ describe.each(agentNames)("kumiko connect %s", (name) => {
       const kept = before.split("\n").filter((line) => !/other.*[},]$/.test(line));
       for (const line of kept) expect(after).toContain(line.replace(/,?$/, ""));
       expect(after).toContain("other");
-      expect(after).toContain(home.environment["KUMIKO_HOME"]);
+      // A file of the project is for everyone who works on it: nothing of this machine is in it.
+      expect(after.includes(home.folder.path)).toBe(everywhere);
+      expect(after.includes(process.execPath)).toBe(everywhere);
+      expect(written.out.includes("must have $KUMIKO_HOME set")).toBe(!everywhere);
+      expect(written.out).toContain(`Written to ${file}: ${agent.title} starts \``);
       expect(statSync(file).mode & 0o777).toBe(0o640);
       expect(readFileSync(`${file}.before-kumiko`, "utf8")).toBe(before);
       if (agent.format === "json") {
@@ -93,14 +97,51 @@ describe("kumiko connect", () => {
     const file = join(home.folder.path, ".mcp.json");
     symlinkSync(kept, file);
     for (const other of ["/a", "/b"])
-      expect(await home.json(["connect", "claude-code", "--write", "--home", other])).toMatchObject(
-        {
-          changed: true,
-        },
-      );
+      expect(
+        await home.json(["connect", "claude-code", "--write", "--absolute", "--home", other]),
+      ).toMatchObject({
+        changed: true,
+      });
     expect(readFileSync(kept, "utf8")).toContain("/b");
     expect(readFileSync(`${file}.before-kumiko`, "utf8")).toBe("{}\n");
     expect(readFileSync(`${file}.before-kumiko-2`, "utf8")).toContain("/a");
+  });
+
+  test("writes kumiko where it is on the PATH, else what the project has, and paths only when asked", async () => {
+    using home = temporaryHome();
+    const project = join(home.folder.path, "project", "deep");
+    mkdirSync(project, { recursive: true });
+    const program = (folder: string): string => {
+      mkdirSync(join(home.folder.path, folder), { recursive: true });
+      writeFileSync(join(home.folder.path, folder, "kumiko"), "", { mode: 0o755 });
+      return join(home.folder.path, folder);
+    };
+    const entry = async (PATH: string, ...more: string[]) => {
+      const environment = { PATH, KUMIKO_HOME: "", HOME: home.folder.path };
+      const setting = { folder: project, environment };
+      const answer = await home.json(["connect", "cursor", ...more], setting);
+      const { mcpServers } = JSON.parse(String(answer["text"])) as {
+        mcpServers: { kumiko: { command: string; args: string[] } };
+      };
+      const { command, args } = mcpServers.kumiko;
+      return { words: [command, ...args], notes: String(answer["notes"]) };
+    };
+    const lacking = await entry("/nowhere::relative");
+    expect(lacking.words).toEqual(["npx", "--no", "kumiko", "mcp"]);
+    expect(lacking.notes).toContain("npm install --save-dev kumiko");
+    program("project/node_modules/.bin");
+    const installed = await entry("/nowhere");
+    expect(installed.words).toEqual(["npx", "--no", "kumiko", "mcp"]);
+    expect(installed.notes).not.toContain("npm install");
+    const onPath = await entry(`/nowhere:${program("bin")}`);
+    expect(onPath.words).toEqual(["kumiko", "mcp"]);
+    for (const asked of ["--absolute", "--global"])
+      expect((await entry("", asked)).words[0]).toBe(process.execPath);
+    const refused = await home.json(["connect", "cursor", "--write", "--home", "/a"]);
+    expect(refused).toMatchObject({
+      error: { code: "invalid_argument", message: expect.stringContaining("--global") },
+    });
+    expect(readdirSync(home.folder.path)).not.toContain(".cursor");
   });
 
   test("knows no other agents, and says which it knows", async () => {

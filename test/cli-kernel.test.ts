@@ -49,8 +49,19 @@ describe("the home folder", () => {
     expect(before.err).toContain("There is no kernel main in");
     expect(before.err).toContain("kumiko context new <name>");
     expect(existsSync(join(home.folder.path, "home"))).toBe(false);
-    expect((await home.run(["context", "new", "demo"])).out).toContain("demo is ready");
     const place = join(home.folder.path, "home");
+    expect((await home.run(["context", "new", "demo"])).out).toMatch(
+      new RegExp(
+        `^Made the kernel main in ${place}, for every folder that has none of its own\\.\ndemo is ready\\.`,
+      ),
+    );
+    expect((await home.run(["context", "new", "second"])).out).toMatch(/^second is ready\./);
+    const made = await home.json(["context", "new", "first", "--home", "another"]);
+    expect(made).toMatchObject({ kernel: "main", kernel_made: true });
+    const after = await home.json(["context", "new", "next", "--home", "another"]);
+    expect(after).toMatchObject({ kernel: "main", kernel_made: false });
+    const { contexts } = await home.json(["context", "list", "--home", "another"]);
+    expect(contexts).toMatchObject([{ context: "first" }, { context: "next" }]);
     expect(readdirSync(place)).toEqual(["archives", "kernels"]);
     expect(readdirSync(join(place, "kernels"))).toEqual(["main"]);
     expect(readdirSync(join(place, "kernels", "main"))).toContain("state.db");
@@ -156,7 +167,11 @@ describe("verbs of tools", () => {
       const { code, out } = await home.run([family, verb, "--help"]);
       expect([tool.name, code]).toEqual([tool.name, 0]);
       const flat = out.replaceAll(/\s+/g, " ");
-      expect(flat).toContain(tool.description);
+      // Where lines come only by flags, what is said of them is for people too.
+      expect(flat.replaceAll("counted from 1", "counted from 0")).toContain(
+        tool.description.replaceAll("counted from 1", "counted from 0"),
+      );
+      if (tool.name === "block_read") expect(flat).toContain("with line numbers counted from 1");
       for (const name of Object.keys(tool.input.properties)) {
         const flag = `--${name.replaceAll("_", "-")}`;
         expect(flat.includes(flag) || flat.includes(flag.replace("--", "--of-"))).toBe(true);
@@ -191,7 +206,9 @@ describe("verbs of tools", () => {
     expect(await home.json(["block", "list"], { environment })).toMatchObject({
       blocks: [{ block_id: B }],
     });
-    expect((await home.run(["history", B])).out).toMatch(/^2 .*ann.* \+3 -3 louder\n1 .*\+14\n$/);
+    expect((await home.run(["history", B])).out).toMatch(
+      /^2 .*ann.* \+3 -3 {2}louder\n1 .*\+14\n$/,
+    );
     expect(await home.json(["history", B, "--limit", "1"])).toMatchObject({
       versions: [{ version: 2, actor: "ann", message: "louder" }],
       before: 2,
@@ -349,12 +366,114 @@ describe("verbs of tools", () => {
     await home.json([...change, edit(1, "TWO"), "--actor", "claude"]);
     const run = await home.run([...change, edit(1, "zwei")]);
     expect([run.code, run.out]).toEqual([1, ""]);
-    expect(run.err).toContain("lines counted from 1 (changed by claude, version 2)");
-    expect(run.err).toContain("       2 | TWO\n");
+    const [sentence, ...texts] = run.err.split("\n");
+    expect(sentence).toBe(
+      "kumiko: Operation 1 was not made: the text there was changed since version 1. Make it again for version 2.",
+    );
+    expect(texts).toEqual([
+      "",
+      "  the edit expects, for version 1",
+      "         | two",
+      "",
+      "  version 2 has, lines counted from 1",
+      "       1 | one",
+      " >     2 | TWO",
+      "       3 | three",
+      "",
+      expect.stringMatching(/^ {2}changed by claude, 20[-\d]+ [:\d]+, version 2, edit e\S+$/),
+      "If that is still what you want: --base-version 2, with its lines (in JSON counted from 0).",
+      "",
+    ]);
+    const program = await home.json([...change, edit(1, "zwei")]);
+    expect(program).toMatchObject({
+      error: {
+        facts: { line: 1, counted_from: 0, changed_by: [{ time: expect.any(Number) as unknown }] },
+      },
+    });
     const merged = await home.run([...change, edit(2, "drei")]);
     expect(merged.code).toBe(0);
     expect(merged.out).toContain("Others had changed meanwhile, and it was merged:");
     expect(merged.out).toContain("+TWO");
+  });
+
+  test("history and blame stay in their columns, however narrow the terminal", async () => {
+    using home = await furnished();
+    const actor = "a-research-assistant-of-somebody";
+    const message = "louder, because the reader at the back could not hear it well enough";
+    const long =
+      "a line that is a good deal longer than the terminal on which it is shown, is it not";
+    const change = ["block", "edit", B, "--base-version", "1", "--operations"];
+    await home.json([...change, edit(1, long), "--actor", actor, "--message", message]);
+    await home.json([...change, edit(0, "ONE")]);
+    await home.json(["undo", "--of-actor", actor]);
+    await home.json(["block", "rollback", B, "3"]);
+    for (const columns of [80, 100, 132]) {
+      const history = (await home.run(["history", B], { columns })).out.trimEnd().split("\n");
+      const blame = (await home.run(["blame", B], { columns })).out.trimEnd().split("\n");
+      for (const line of [...history, ...blame]) expect(line.length).toBeLessThanOrEqual(columns);
+      // What is in a column begins where it does in every other line.
+      const rows = history.filter((line) => /^\d/.test(line));
+      expect(rows).toHaveLength(5);
+      expect(new Set(rows.map((line) => line.search(/(?<= )e\d+-\d+/))).size).toBe(1);
+      expect(
+        new Set(rows.map((line) => line.search(/(?<= )(create|edit|undo|rollback)\b/))).size,
+      ).toBe(1);
+      expect(new Set(blame.slice(1).map((line) => line.indexOf("|"))).size).toBe(1);
+      const said = history.join("").replaceAll(/ {2,}/g, "");
+      expect(said).toContain(message.replaceAll(/ {2,}/g, ""));
+      const shown = blame.map((line) => line.slice(line.indexOf("|") + 2)).join("");
+      expect(shown).toContain(long);
+    }
+    const whole = (await home.run(["history", B])).out;
+    expect(whole).toContain(actor);
+    expect(whole).toContain(`  ${message}\n`);
+  });
+
+  test("every refusal counts from 1 for people and from 0 for programs", async () => {
+    using home = await furnished();
+    const refused: [args: string[], people: string[], facts: object][] = [
+      [
+        ["block", "edit", B, "--base-version", "1", "--operations", edit(9, "x")],
+        ["Operation 1 names line 10, but it must be one from 1 to 4: the text has 3 lines."],
+        { operation: 0, line: 9, counted_from: 0 },
+      ],
+      [
+        ["block", "replace", B, "twö", "x", "--base-version", "1"],
+        [
+          "the closest is at line 2 (counted from 1)",
+          "  the edit looks for\n         | twö\n",
+          "  the text has, from line 2\n       2 | two\n",
+        ],
+        { closest: { line: 1, counted_from: 0 } },
+      ],
+      [
+        ["block", "replace", B, "e", "x", "--base-version", "1"],
+        ["it occurs on line 1, 3, 3 (counted from 1)"],
+        { lines: [0, 2, 2], counted_from: 0 },
+      ],
+      [
+        [
+          "block",
+          "edit",
+          B,
+          "--base-version=1",
+          "--operations",
+          '[{"op":"delete","start_line":0,"end_line":1,"expected_text":"uno"}]',
+        ],
+        [
+          "Operation 1 was not made: the text there is not what the edit expects.",
+          "  the edit expects\n         | uno\n",
+          " >     1 | one\n",
+        ],
+        { operation: 0, line: 0, counted_from: 0 },
+      ],
+    ];
+    for (const [args, people, facts] of refused) {
+      const { err } = await home.run(args);
+      for (const line of people) expect(err).toContain(line);
+      expect(err.replace("(in JSON counted from 0)", "")).not.toContain("counted from 0");
+      expect(await home.json(args)).toMatchObject({ error: { facts } });
+    }
   });
 
   test("a file whose name is a block's is written ./…", async () => {
@@ -683,7 +802,7 @@ describe("doctor", () => {
     expect(found.out).toMatch(/^lost {4}.* demo~ann~2 is quarantined/);
     expect(found.out).toContain("1 finding, 1 block quarantined. Nothing was changed.");
     expect(found.out).toContain("2 blocks whole, 1 not at all: ");
-    const doctor = await home.run(["doctor", "--json"]);
+    const doctor = await home.run(["doctor", "--json", "--wait", "0"]);
     expect(JSON.parse(doctor.out)).toMatchObject({
       ok: false,
       findings: [{ block: "demo~ann~2", effect: "lost", table: "commits" }],

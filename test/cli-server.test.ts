@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -282,23 +282,29 @@ describe("a server that cannot be used", () => {
     expect((after["contexts"] as Json[]).map(({ context }) => context)).toEqual(["main"]);
   });
 
-  test("does not know the token: it is said what to do, and that helps", async () => {
+  test("does not know the owner's token, or it is gone: there is a new one", async () => {
     using home = temporaryHome();
     await using stack = new AsyncDisposableStack();
     stack.use(await startServer({ home: placeOf(home) }));
     const file = join(placeOf(home), "owner.token");
     const token = readFileSync(file, "utf8").trim();
-    writeFileSync(
-      file,
-      token.replace(/.$/, (last) => (last === "A" ? "B" : "A")),
-    );
-    for (const args of [["context", "list"], ["watch"]]) {
-      expect(await home.json(args)).toMatchObject({
-        error: { code: "unauthorised", message: expect.stringContaining("kumiko token list") },
-      });
+    const seen = new Set([token]);
+    const losses = [
+      () =>
+        writeFileSync(
+          file,
+          token.replace(/.$/, (last) => (last === "A" ? "B" : "A")),
+        ),
+      () => writeFileSync(file, "nonsense\n"),
+      () => rmSync(file),
+    ];
+    for (const [at, lose] of losses.entries()) {
+      lose();
+      expect(await home.json(["context", "new", `c${at}`])).toMatchObject({ ok: true });
+      expect((await home.run(["context", "list"])).err).toBe("");
+      seen.add(readFileSync(file, "utf8").trim());
     }
-    expect((await home.run(["token", "list"])).code).toBe(0);
-    expect(await home.json(["context", "new", "main"])).toMatchObject({ ok: true });
+    expect(seen.size).toBe(4);
   });
 
   test("speaks another version of the protocol", async () => {

@@ -1,3 +1,5 @@
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { startServer } from "../src/app/server.ts";
 import { following } from "./support/following.ts";
@@ -43,14 +45,51 @@ describe("kumiko watch", () => {
     await home.run(["block", "edit", "main~ann~1", "--operations", operations, ...base]);
     await home.run(["undo", "--actor", "ann"]);
     await watch.until((out) => out.includes("takes back"));
-    expect(watch.out).toMatch(/ann {2}block_create {2}main~ann~1 {2}version 1/);
-    expect(watch.out).toMatch(/ann {2}block_edit {2}main~ann~1 {2}version 2/);
+    expect(watch.out).toMatch(
+      /^20\d\d-\d\d-\d\d\n1 \d\d:\d\d:\d\d {2}ann {2}create {2}main~ann~1 {2}version 1/,
+    );
+    expect(watch.out).toMatch(/\n2 \d\d:\d\d:\d\d {2}ann {2}edit {4}main~ann~1 {2}version 2\n/);
+    expect(watch.out).toContain('    "shorter\\u001b[31m"\n');
     expect(watch.out).toContain("    + Hello\n");
     expect(watch.out).toContain("\\x1b[2J\\x1b]0;owned\\x07world");
     expect(watch.out).toContain("    - 6 characters\n");
-    expect(watch.out).toMatch(/ann {2}block_undo/);
+    expect(watch.out).toMatch(/ann {2}undo/);
     // oxlint-disable-next-line no-control-regex
     expect(watch.out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f]/);
+    expect(await watch.stop("SIGINT")).toBe(0);
+  });
+
+  test("refuses a context that is not there at once, and names the nearest", async () => {
+    using home = temporaryHome();
+    await using stack = new AsyncDisposableStack();
+    stack.use(await startServer({ home: home.environment["KUMIKO_HOME"]! }));
+    await contexts(home);
+    const { code, out, err } = await home.run(["watch", "--context", "sdie"]);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toContain("The kernel main has no context sdie. Did you mean side?");
+    expect(
+      await home.json(["watch", "--context", "nosuchthing", "--topic", "context"]),
+    ).toMatchObject({ error: { code: "unknown_context", facts: { contexts: ["main", "side"] } } });
+  });
+
+  test("goes on when the owner's token is lost, replaced or revoked meanwhile", async () => {
+    using home = temporaryHome();
+    const place = home.environment["KUMIKO_HOME"]!;
+    await using stack = new AsyncDisposableStack();
+    const server = stack.use(await startServer({ home: place }));
+    await contexts(home);
+    const file = join(place, "owner.token");
+    rmSync(file);
+    await using watch = following(home, ["watch", "--from", "0", "--json"]);
+    await watch.until((_, err) => err.includes("watching main"));
+    await home.run(create("main", "one"));
+    await watch.until((out) => lines(out).length === 1);
+    const own = await server.hall.tokens.authenticate(readFileSync(file, "utf8").trim());
+    expect((await home.run(["token", "revoke", own.token, "--yes"])).code).toBe(0);
+    await watch.until((_, err) => err.split("watching main").length === 3);
+    await home.run(create("main", "two"));
+    await watch.until((out) => lines(out).length === 2);
+    expect(lines(watch.out).map(({ block }) => block)).toEqual(["main~ann~1", "main~ann~2"]);
     expect(await watch.stop("SIGINT")).toBe(0);
   });
 

@@ -220,7 +220,10 @@ describe("a kernel that a command has for a moment", () => {
     await using server = await startServer({ home: place });
     await using client = connect({ url: server.url, token: server.ownerToken });
     const kernel = client.kernel("main");
-    await expect(kernel.position()).rejects.toMatchObject({ code: "in_use" });
+    await expect(kernel.position()).rejects.toMatchObject({
+      code: "in_use",
+      facts: { command: "kumiko block edit", waited: 2_000 },
+    });
     const follower = new Follower();
     await using feed = kernel.feed(follower.listener, { from: 0 });
     await own.contexts.create("main", "ann");

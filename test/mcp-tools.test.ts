@@ -2,11 +2,12 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { toolProfile } from "../src/doors/mcp/profile.ts";
 import { listTools } from "../src/doors/mcp/tool-listing.ts";
+import { fileTools } from "../src/files/index.ts";
 import { blockStreams, blockTools, type Tool, ToolRegistry } from "../src/tools/index.ts";
 import { openMcp, type RpcAnswer } from "./support/mcp.ts";
 import { refusal } from "./support/refusal.ts";
 
-const registry = new ToolRegistry([...blockTools, ...blockStreams]);
+const registry = new ToolRegistry([...blockTools, ...fileTools, ...blockStreams]);
 
 describe("profiles", () => {
   it("core is at most 12 tools and 4,000 tokens, four characters each", () => {
@@ -19,7 +20,7 @@ describe("profiles", () => {
 
   it("all is every tool that answers once, and names are those", () => {
     expect(listTools(registry, toolProfile(registry, "all")).map(({ name }) => name)).toEqual(
-      blockTools.map(({ name }) => name),
+      [...blockTools, ...fileTools].map(({ name }) => name),
     );
     const named = listTools(registry, toolProfile(registry, "block_blame, block.read"));
     expect(named.map(({ name }) => name).toSorted()).toEqual(["block_blame", "block_read"]);

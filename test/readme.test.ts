@@ -1,12 +1,13 @@
 import { readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type RunningServer, startServer } from "../src/app/server.ts";
 import { root, runProgram } from "./support/process.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 /**
- * Runs the `sh` and `ts` blocks of README.md in their order. All `sh` blocks share one empty
- * folder, with `kumiko` on PATH. "```sh no-run" marks what only a reader should run.
+ * Runs the `sh` and `ts` blocks of README.md in their order, as a reader does whose server runs. All `sh` blocks share
+ * one empty folder, with `kumiko` on PATH. "```sh no-run" marks what only a reader should run.
  */
 
 interface CodeBlock {
@@ -41,7 +42,15 @@ const shellFolder = temporaryFolder();
 const scriptFolder = temporaryFolder(join(root, ".tmp"));
 const projectNode = join(root, "node_modules", "node", "bin", "node");
 
-afterAll(() => {
+const home = join(shellFolder.path, ".home");
+let server: RunningServer | undefined;
+
+beforeAll(async () => {
+  server = await startServer({ home });
+});
+
+afterAll(async () => {
+  await server?.close();
   shellFolder[Symbol.dispose]();
   scriptFolder[Symbol.dispose]();
 });
@@ -50,7 +59,7 @@ function runShell(code: string) {
   const path = [join(root, "bin"), dirname(projectNode), process.env["PATH"]].join(delimiter);
   return runProgram("bash", ["-euo", "pipefail", "-c", code], {
     cwd: shellFolder.path,
-    env: { ...process.env, PATH: path },
+    env: { ...process.env, PATH: path, KUMIKO_HOME: home },
   });
 }
 
@@ -61,7 +70,11 @@ function runTypeScript(code: string, line: number) {
     (_, quote: string, room: string) => `${quote}${join(root, "src", room, "index.ts")}${quote}`,
   );
   const file = scriptFolder.write(`line-${line}.ts`, fromSource);
-  return runProgram(projectNode, [file], { cwd: shellFolder.path });
+  const { url, ownerToken } = server!;
+  return runProgram(projectNode, [file], {
+    cwd: shellFolder.path,
+    env: { ...process.env, KUMIKO_URL: url, KUMIKO_TOKEN: ownerToken },
+  });
 }
 
 describe("README.md", () => {

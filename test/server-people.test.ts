@@ -1,5 +1,6 @@
+import { once } from "node:events";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openLog } from "../src/app/log.ts";
@@ -189,6 +190,15 @@ describe("what cannot be is said in a sentence", () => {
     expect([other.code, other.err]).toEqual([
       2,
       expect.stringContaining("192.0.2.1 is no address of this machine"),
+    ]);
+    await using taken = createServer();
+    taken.listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const { port } = taken.address() as AddressInfo;
+    const busy = await home.run(["serve", "--port", String(port), "--log", "silent"]);
+    expect([busy.code, busy.err]).toEqual([
+      2,
+      `kumiko: Another program listens on port ${port} of 127.0.0.1. Choose another with --port.\n`,
     ]);
     home.folder.write("home/server.lock", "not what belongs here\n".repeat(100));
     for (const level of ["silent", "debug"]) {

@@ -28,7 +28,7 @@ async function loadedBy(home: Home, ...args: string[]): Promise<string[]> {
     .map((url) => relative(root, fileURLToPath(url)));
 }
 
-const TOOLS = /^src\/tools\/|^src\/protocol\/(?!rpc-version|replica-frame)|\/zod\//;
+const TOOLS = /^src\/tools\/|^src\/protocol\/(?!rpc-version|replica-frame|frame-fields)|\/zod\//;
 const KERNEL = /^src\/(kernel|blocks)\/|\/loro-crdt\//;
 const STORE = /^src\/store\/(?!sqlite\/lock)/;
 const DATABASE = /^src\/store\/|\/better-sqlite3\//;

@@ -1,3 +1,4 @@
+import { fileTools } from "../src/files/index.ts";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -10,7 +11,7 @@ import {
 } from "../src/tools/index.ts";
 
 const folder = join(import.meta.dirname, "..", "docs", "tools");
-const tools = [...blockTools, ...blockStreams];
+const tools = [...blockTools, ...fileTools, ...blockStreams];
 const pages = referencePages(tools);
 
 describe("reference pages", () => {

@@ -6,15 +6,21 @@ import {
   type DoorOpener,
   type Surroundings,
 } from "../doors/http/index.ts";
+import type { McpDoorOptions } from "../doors/mcp/door.ts";
 import { kernelOfFolder } from "./folders.ts";
 import type { HomeFolder } from "./home.ts";
 import { createKernelsDoor } from "./kernels-door.ts";
 
 /** All doors of a server. Protocols are loaded when their first visitor comes. */
-export function doorsOf(hall: Hall, home: HomeFolder, surroundings: Surroundings): DoorOpener[] {
+export function doorsOf(
+  hall: Hall,
+  home: HomeFolder,
+  surroundings: Surroundings,
+  mcp: McpDoorOptions,
+): DoorOpener[] {
   const registerFolder = async (folder: string): Promise<string> => {
     const { kernel } = await kernelOfFolder(home, folder);
-    await hall.world.openOrCreate(kernel);
+    await hall.openOrCreate(kernel);
     return kernel;
   };
   const own = [
@@ -36,7 +42,7 @@ export function doorsOf(hall: Hall, home: HomeFolder, surroundings: Surroundings
     },
     {
       path: "/mcp",
-      open: async () => (await import("../doors/mcp/door.ts")).createMcpDoor(hall),
+      open: async () => (await import("../doors/mcp/door.ts")).createMcpDoor(hall, mcp),
     },
   ];
 }

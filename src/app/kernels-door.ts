@@ -16,7 +16,7 @@ export function createKernelsDoor(hall: Hall, home: HomeFolder): RequestDoor {
       checkEveryKernel(principal);
       const { folder } = await parsedBody(request, wanted);
       const known = await kernelOfFolder(home, folder);
-      await hall.world.openOrCreate(known.kernel);
+      await hall.openOrCreate(known.kernel);
       hall.log.info(known, "folder registered");
       sendJson(response, known);
     },

@@ -3,6 +3,7 @@ import { Hall, Metrics } from "../doors/index.ts";
 import { localWorld } from "../doors/rpc/local.ts";
 import type { DamageReport } from "../kernel/index.ts";
 import type { RpcWorld, Scope } from "../protocol/index.ts";
+import { fileTools } from "../files/index.ts";
 import { blockStreams, blockTools, ToolRegistry } from "../tools/index.ts";
 import type { HomeFolder } from "./home.ts";
 import { openWorld } from "./world.ts";
@@ -27,7 +28,7 @@ export function openLocal(home: HomeFolder, options: LocalOptions): LocalWorld {
   const closing = new AbortController();
   const hall = new Hall({
     world,
-    registry: new ToolRegistry([...blockTools, ...blockStreams]),
+    registry: new ToolRegistry([...blockTools, ...fileTools, ...blockStreams]),
     log,
     metrics: new Metrics(),
     clock: { now: () => Date.now() },

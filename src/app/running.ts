@@ -28,8 +28,10 @@ export async function lockHome(home: string, command: string): Promise<Disposabl
     try {
       return FolderLock.take(join(home, "server"), false, command);
     } catch (error) {
-      const looked = isInUse(error) && error.facts["command"] === LOOKING && tries < 20;
-      if (!looked) throw error;
+      // One that is just writing its name has none yet; of a server it is there with the next try.
+      const holder = isInUse(error) ? error.facts["command"] : undefined;
+      const looked = holder === LOOKING || holder === null;
+      if (!looked || tries >= 20) throw error;
       await later(RETRY / 5);
     }
   }

@@ -1,8 +1,8 @@
 import type { Logger } from "pino";
-import { KumikoError, realTimers } from "../base/index.ts";
+import { KumikoError, realTimers, type Timers } from "../base/index.ts";
 import { Hall, Metrics, TokenStore } from "../doors/index.ts";
 import { type FrontOptions, HttpFront } from "../doors/http/index.ts";
-import type { World } from "../kernel/index.ts";
+import type { McpDoorOptions } from "../doors/mcp/door.ts";
 import { Deadline } from "./deadline.ts";
 import { doorsOf } from "./doors.ts";
 import { foldersByKernel, kernelOfFolder } from "./folders.ts";
@@ -32,8 +32,12 @@ export interface ServerOptions {
   readonly callsPerSecond?: number | undefined;
   /** It is an agent's `kumiko mcp`, and ends with the agent. */
   readonly inAgent?: boolean | undefined;
+  /** By which a kernel in use is waited for. */
+  readonly timers?: Timers | undefined;
   /** Milliseconds that a server which stops waits for others. */
   readonly draining?: number | undefined;
+  /** Adds to what every MCP server offers: for tests of the protocol, and set by nothing else. */
+  readonly equipMcp?: McpDoorOptions["equip"];
   /** Silent when there is none. */
   readonly log?: Logger | undefined;
 }
@@ -55,6 +59,8 @@ export interface RunningServer extends AsyncDisposable {
 export const USUAL_PORT = 5864;
 
 const DRAINING = 10_000;
+/** Milliseconds for which a kernel that a command has is waited for: longer than most commands take. */
+const PATIENCE = 2_000;
 
 /** Starts the one server of a home; `in_use` when it has one. The caller disposes of it. */
 export function startServer(options: ServerOptions): Promise<RunningServer> {
@@ -71,7 +77,12 @@ async function start(options: ServerOptions): Promise<RunningServer> {
   starting.use(await lockHome(place, "kumiko serve"));
   starting.use(boundYoungGeneration());
   const home = new HomeFolder(place, "kumiko serve");
-  const world = starting.use(openWorld(home, (report) => log.error({ ...report }, "damaged")));
+  const world = starting.use(
+    openWorld(home, (report) => log.error({ ...report }, "damaged"), {
+      watch: true,
+      onTrouble: (mount, error) => log.warn({ mount, why: error.message }, "trouble with a folder"),
+    }),
+  );
   const tokens = starting.use(
     await TokenStore.open(place, {
       clock,
@@ -82,9 +93,10 @@ async function start(options: ServerOptions): Promise<RunningServer> {
   const { token, principal } = await ownerOf(place, tokens, options.actor ?? "owner");
   const closing = new AbortController();
   const { blockStreams, blockTools, ToolRegistry } = await import("../tools/index.ts");
+  const { fileTools } = await import("../files/index.ts");
   const hall = new Hall({
     world,
-    registry: new ToolRegistry([...blockTools, ...blockStreams]),
+    registry: new ToolRegistry([...blockTools, ...fileTools, ...blockStreams]),
     tokens,
     log,
     metrics: new Metrics(),
@@ -92,15 +104,17 @@ async function start(options: ServerOptions): Promise<RunningServer> {
     version,
     closing: closing.signal,
     callsPerSecond: options.callsPerSecond,
+    patience: PATIENCE,
+    timers: options.timers,
   });
   const front = starting.use(await listen(hall, { ...options, host }));
   const { connections, port } = front;
   const folders = (): ReturnType<typeof foldersByKernel> => foldersByKernel(home);
   const surroundings = { connections, since, inAgent, folders };
-  front.add(...doorsOf(hall, home, surroundings));
+  front.add(...doorsOf(hall, home, surroundings, { equip: options.equipMcp }));
   const { folder } = options;
   const kernel = folder === undefined ? undefined : (await kernelOfFolder(home, folder)).kernel;
-  if (kernel !== undefined) await openNow(world, kernel, log);
+  if (kernel !== undefined) await openNow(hall, kernel);
   const url = `http://${urlHost(host)}:${port}`;
   await writeNote(place, { pid: process.pid, url, since, version, in_agent: inAgent });
   starting.defer(() => removeNote(place));
@@ -132,12 +146,12 @@ async function start(options: ServerOptions): Promise<RunningServer> {
 }
 
 /** A command that has the kernel for a moment keeps nobody from starting: the first visitor opens it then. */
-async function openNow(world: World, kernel: string, log: Logger): Promise<void> {
+async function openNow(hall: Hall, kernel: string): Promise<void> {
   try {
-    await world.openOrCreate(kernel);
+    await hall.world.openOrCreate(kernel);
   } catch (error) {
     if (!(error instanceof KumikoError) || error.code !== "in_use") throw error;
-    log.warn({ kernel, why: error.message }, "the kernel is in use");
+    hall.log.warn({ kernel, why: error.message }, "the kernel is in use");
   }
 }
 

@@ -1,19 +1,46 @@
 import { randomBytes } from "node:crypto";
-import { realTimers } from "../base/index.ts";
-import { type DamageReport, World } from "../kernel/index.ts";
+import { type KumikoError, realTimers } from "../base/index.ts";
+import { type DamageReport, type FilePort, type Kernel, World } from "../kernel/index.ts";
+import { foldersByKernel } from "./folders.ts";
 import type { HomeFolder } from "./home.ts";
 
+const clock = { now: (): number => Date.now() };
+
+interface FolderOptions {
+  /** Whether folders are watched: not by a command that is gone in a moment. */
+  readonly watch?: boolean;
+  /** What goes wrong with a folder without anyone asking. */
+  readonly onTrouble?: (mount: string, error: KumikoError) => void;
+}
+
 /** A world over a home folder, on this machine's clock, timers and chance. The caller disposes of it. */
-export function openWorld(home: HomeFolder, onDamage: (report: DamageReport) => void): World {
+export function openWorld(
+  home: HomeFolder,
+  onDamage: (report: DamageReport) => void,
+  { watch = false, onTrouble = () => undefined }: FolderOptions = {},
+): World {
   return new World({
     folders: home,
-    clock: { now: () => Date.now() },
+    clock,
     timers: realTimers,
+    files: (kernel) => openMounts(home, kernel, { watch, onTrouble }),
     newPeer: randomPeer,
     // What other sockets have to say is read before a group is written.
     turn: () => new Promise((resolve) => setImmediate(resolve)),
     onDamage,
   });
+}
+
+/** A kernel that has no folder costs nothing here. */
+async function openMounts(
+  home: HomeFolder,
+  kernel: Kernel,
+  options: Required<FolderOptions>,
+): Promise<FilePort | undefined> {
+  const folder = (await foldersByKernel(home)).get(kernel.id);
+  if (folder === undefined && (await kernel.named("mounts").list()).length === 0) return undefined;
+  const { Mounts } = await import("../files/index.ts");
+  return Mounts.open({ kernel, clock, timers: realTimers, folder, ...options });
 }
 
 /** 63 random bits: a peer id is never given twice, by whichever process. */

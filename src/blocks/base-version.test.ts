@@ -368,6 +368,7 @@ interface ConflictFacts {
     readonly actor: string;
     readonly edit: string;
     readonly version: number;
+    readonly time: number;
   }[];
 }
 
@@ -426,8 +427,8 @@ function checkAuthors(
   expect(new Set(authors.map(({ edit }) => edit))).toEqual(wanted);
   for (const author of authors) {
     expect(author.version).toBeGreaterThan(version);
-    const { actor, edit } = document.entry(author.version);
-    expect({ actor, edit }).toEqual({ actor: author.actor, edit: author.edit });
+    const { actor, edit, time } = document.entry(author.version);
+    expect({ actor, edit, version: author.version, time }).toEqual(author);
     const toggled = oracle.toggled(author.version);
     expect(place.some((unit) => toggled.has(unit))).toBe(true);
   }
@@ -668,7 +669,7 @@ describe("edits by line", () => {
       const { code, facts } = refusal(() => translateEdit(document, [replace(expected)], 1));
       expect(code).toBe("conflict");
       expect(facts).toMatchObject({ expected, actual: "B\n", version: 2, base_version: 1 });
-      expect(facts["changed_by"]).toEqual([{ actor: "amy", edit: "e1", version: 2 }]);
+      expect(facts["changed_by"]).toMatchObject([{ actor: "amy", edit: "e1", version: 2 }]);
     }
     for (const expected of ["B", "B\n"]) {
       const splices = translateEdit(document, [replace(expected)], 1);

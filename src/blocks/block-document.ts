@@ -194,8 +194,9 @@ export class BlockDocument implements EditTarget, Disposable {
     const authors = new Map<string, Author>();
     for (const version of versions.toSorted((a, b) => a - b)) {
       const { actor, editIndex } = record.stampOf(version);
+      const time = record.times[version - 1]!;
       const edit = record.editIds[editIndex]!;
-      if (!authors.has(edit)) authors.set(edit, { actor, edit, version });
+      if (!authors.has(edit)) authors.set(edit, { actor, edit, version, time });
     }
     return [...authors.values()];
   }

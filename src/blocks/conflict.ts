@@ -41,6 +41,8 @@ export function conflictError(target: EditTarget, base: Base, clash: Clash): Kum
       `Look at line ${line} (counted from 0) of version ${target.version} and try again against that version.`,
     {
       operation: clash.operation,
+      line,
+      counted_from: 0,
       expected: clash.expected,
       actual: now.slice(clash.start, clash.end),
       around: linesAround(now, clash.start, clash.end),

@@ -20,5 +20,6 @@ export { type ReplaceRequest, translateReplace } from "./replace-text.ts";
 export { ReplicaText } from "./replica-text.ts";
 export type { RecordedCommit, SavedDocument } from "./saved-document.ts";
 export { type SpliceRequest, translateAppend, translateSplice } from "./splice-text.ts";
-export type { EditTarget } from "./translation.ts";
+export { splitText, type TextLines } from "./diff/lines.ts";
+export { type EditTarget, trimmed } from "./translation.ts";
 export type { RecordedChange, Splice, Stamp } from "./types.ts";

@@ -18,6 +18,7 @@ export interface Author {
   readonly actor: string;
   readonly edit: string;
   readonly version: number;
+  readonly time: number;
 }
 
 /** The text an edit addresses, and how to get from there to now. */

@@ -1,6 +1,7 @@
 import { styleText } from "node:util";
-import { type Fact, type Facts, KumikoError } from "../base/index.ts";
+import { KumikoError } from "../base/index.ts";
 import { exitCode, exitCodeOf } from "./exit-code.ts";
+import { countedFromOne, explained } from "./refusal.ts";
 import type { Terminal } from "./terminal.ts";
 
 type Style = Parameters<typeof styleText>[0];
@@ -66,7 +67,9 @@ export async function answering(
       const facts = countFrom === 0 ? error.facts : raised;
       await printJson(terminal, { ok: false, error: { code, message, facts } });
     } else {
-      const text = explained(terminal, error, raised);
+      const [sentence, ...texts] = explained(error);
+      const head = `${styled(terminal, "red", "kumiko:")} ${sentence}`;
+      const text = `${[head, ...texts].join("\n")}\n`;
       await terminal.complain(advice === undefined ? text : `${text}${advice}\n`);
     }
     return raised["interrupted"] === true ? exitCode.interrupted : exitCodeOf(code);
@@ -78,75 +81,4 @@ function causes(thrown: unknown): unknown[] {
   return thrown instanceof SuppressedError
     ? [...causes(thrown.suppressed), ...causes(thrown.error)]
     : [thrown];
-}
-
-function explained(terminal: Terminal, error: KumikoError, facts: Facts): string {
-  const lines = [`${styled(terminal, "red", "kumiko:")} ${error.message}`];
-  const closest = facts["closest"];
-  if (isRecord(closest) && Array.isArray(facts["wanted"])) {
-    lines.push("", "  the patch wants", ...quoted(facts["wanted"].map(printedFact), null));
-    const first = Number(closest["line"]);
-    lines.push(
-      "",
-      `  the text has, from line ${first}`,
-      ...quoted(printedFact(closest["text"]).split("\n"), first),
-    );
-  }
-  lines.push(...surroundings(facts));
-  return `${lines.join("\n")}\n`;
-}
-
-/** What stands where an edit did not fit, and who put it there. */
-function surroundings({ around, version, changed_by: changedBy }: Facts): string[] {
-  if (!Array.isArray(around) || around.length === 0) return [];
-  const shown = around.filter(isRecord);
-  const first = Number(shown[0]?.["line"]) + 1;
-  const authors = Array.isArray(changedBy) ? changedBy.filter(isRecord) : [];
-  const who = [
-    ...new Set(
-      authors.map(({ actor, version: at }) => `${printedFact(actor)}, version ${printedFact(at)}`),
-    ),
-  ];
-  return [
-    "",
-    `  version ${printedFact(version)} has, lines counted from 1${who.length > 0 ? ` (changed by ${who.join("; ")})` : ""}`,
-    ...quoted(
-      shown.map(({ text }) => printedFact(text)),
-      first,
-    ),
-  ];
-}
-
-export function printedFact(fact: Fact | undefined): string {
-  return typeof fact === "string" ? fact : JSON.stringify(fact ?? null);
-}
-
-const linesShown = 20;
-
-function quoted(lines: readonly string[], first: number | null): string[] {
-  const shown = lines.slice(0, linesShown).map((line, at) => {
-    const number = first === null ? "" : String(first + at);
-    return `  ${number.padStart(6)} | ${line}`.trimEnd();
-  });
-  if (lines.length > linesShown) shown.push(`         (${lines.length - linesShown} more lines)`);
-  return shown;
-}
-
-/** The command counts lines from 1, as diffs and editors do. */
-function countedFromOne(facts: Facts): Facts {
-  if (facts["counted_from"] !== 0) return facts;
-  const raised: Record<string, Fact> = { ...facts, counted_from: 1 };
-  for (const name of ["requested_line", "overlaps_line"]) {
-    const line = raised[name];
-    if (typeof line === "number") raised[name] = line + 1;
-  }
-  const candidates = raised["candidates"];
-  if (Array.isArray(candidates)) raised["candidates"] = candidates.map((line) => Number(line) + 1);
-  const closest = raised["closest"];
-  if (isRecord(closest)) raised["closest"] = { ...closest, line: Number(closest["line"]) + 1 };
-  return raised;
-}
-
-function isRecord(fact: Fact | undefined): fact is { readonly [name: string]: Fact } {
-  return typeof fact === "object" && fact !== null && !Array.isArray(fact);
 }

@@ -5,6 +5,8 @@ export interface Terminal {
   readonly folder: string;
   readonly environment: { readonly [name: string]: string | undefined };
   readonly colour: boolean;
+  /** How wide it is; undefined when nobody looks and lines may be as long as they are. */
+  readonly columns?: number | undefined;
   /** Whether a person sits there who can be asked. */
   readonly interactive: boolean;
   readInput(): Promise<Uint8Array>;
@@ -25,6 +27,7 @@ export function processTerminal(): Terminal {
     folder: process.cwd(),
     environment: process.env,
     colour: process.stdout.isTTY && !process.env["NO_COLOR"],
+    columns: process.stdout.isTTY ? process.stdout.columns : undefined,
     interactive: process.stdin.isTTY && process.stderr.isTTY,
     readInput: () => buffer(process.stdin),
     print: (text) => write(process.stdout, process.stdout.isTTY ? harmless(text) : text),

@@ -2,10 +2,11 @@ import { KumikoError, realTimers, type Timers } from "../base/index.ts";
 import type { RpcAnswers, RpcInputs } from "../protocol/index.ts";
 import { AtOnce } from "./at-once.ts";
 import { Backoff, type BackoffOptions } from "./backoff.ts";
+import { disposed } from "./disposed.ts";
 import { KernelClient } from "./kernel.ts";
 import { closedError, type Identity, Link } from "./link.ts";
 import { Replicas } from "./replicas.ts";
-import type { SocketClass } from "./socket.ts";
+import { type SocketClass, socketClass } from "./socket.ts";
 import { fromWire } from "./wire-error.ts";
 
 export interface ConnectOptions {
@@ -72,15 +73,7 @@ export class KumikoClient implements AsyncDisposable {
   #error: KumikoError | undefined;
 
   constructor(options: ConnectOptions) {
-    const { WebSocket = (globalThis as { WebSocket?: SocketClass }).WebSocket } = options;
-    if (WebSocket === undefined) {
-      throw new KumikoError(
-        "invalid_argument",
-        "There is no WebSocket here: pass one, such as that of the package ws.",
-        { argument: "WebSocket" },
-      );
-    }
-    this.#options = { ...options, WebSocket };
+    this.#options = { ...options, WebSocket: socketClass(options.WebSocket) };
     this.timers = options.timers ?? realTimers;
     this.reader = options.reader ?? `client-${crypto.randomUUID().slice(0, 8)}`;
     this.#patience = options.patience ?? 30_000;
@@ -324,10 +317,6 @@ class WorldClient {
 /** Whether another try may go better. */
 function isPassing({ code }: KumikoError): boolean {
   return code === "offline" || code === "closing" || code === "too_many" || code === "internal";
-}
-
-function disposed(): KumikoError {
-  return new KumikoError("disposed", "The client was disposed of.", {});
 }
 
 function offline(url: string, cause: KumikoError | undefined): KumikoError {

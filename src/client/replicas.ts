@@ -3,11 +3,12 @@ import type { ReplicaText } from "../blocks/index.ts";
 import { type ClientFrame, REPLICA_VERSION, type ServerFrame } from "../protocol/replica-frame.ts";
 import { closeCodes } from "../protocol/rpc-version.ts";
 import { Backoff, type BackoffOptions } from "./backoff.ts";
+import { disposed } from "./disposed.ts";
 import { whyRefused } from "./link.ts";
 import { PresenceClient } from "./presence.ts";
 import { Replica } from "./replica.ts";
 import { ReplicaLink } from "./replica-link.ts";
-import type { SocketClass } from "./socket.ts";
+import { type SocketClass, socketClass } from "./socket.ts";
 
 export interface ReplicasOptions {
   /** Where the server is: `http://127.0.0.1:5864`. */
@@ -53,15 +54,7 @@ export class Replicas implements Disposable {
   readonly #closing = new AbortController();
 
   constructor(options: ReplicasOptions) {
-    const { WebSocket = (globalThis as { WebSocket?: SocketClass }).WebSocket } = options;
-    if (WebSocket === undefined) {
-      throw new KumikoError(
-        "invalid_argument",
-        "There is no WebSocket here: pass one, such as that of the package ws.",
-        { argument: "WebSocket" },
-      );
-    }
-    this.#options = { ...options, WebSocket };
+    this.#options = { ...options, WebSocket: socketClass(options.WebSocket) };
     this.#timers = options.timers ?? realTimers;
     this.#backoff = new Backoff(options.backoff);
     this.#instance = options.instance ?? crypto.randomUUID();
@@ -184,8 +177,4 @@ export class Replicas implements Disposable {
   #send(frame: ClientFrame): void {
     this.#link?.send(frame);
   }
-}
-
-function disposed(): KumikoError {
-  return new KumikoError("disposed", "The client was disposed of.", {});
 }

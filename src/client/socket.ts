@@ -1,3 +1,5 @@
+import { KumikoError } from "../base/index.ts";
+
 /** What is used of a WebSocket: the browser's, Node's own, or the one of `ws`. */
 export interface SocketLike {
   readonly readyState: number;
@@ -13,3 +15,14 @@ export interface SocketLike {
 }
 
 export type SocketClass = new (url: string, protocols: string[]) => SocketLike;
+
+/** The one that was given, else the one there is. */
+export function socketClass(given: SocketClass | undefined): SocketClass {
+  const found = given ?? (globalThis as { WebSocket?: SocketClass }).WebSocket;
+  if (found !== undefined) return found;
+  throw new KumikoError(
+    "invalid_argument",
+    "There is no WebSocket here: pass one, such as that of the package ws.",
+    { argument: "WebSocket" },
+  );
+}

@@ -4,3 +4,4 @@ export { checkEveryKernel, checkScope, type Principal } from "./principal.ts";
 export { withoutSecrets } from "./tokens/secret.ts";
 export { familyOf } from "./tokens/token-file.ts";
 export { TokenStore } from "./tokens/token-store.ts";
+export { patiently } from "./patience.ts";

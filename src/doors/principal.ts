@@ -62,6 +62,7 @@ export function invocationOf(principal: Principal, given: Given): Invocation {
   return {
     ...rest,
     actor,
+    kind: principal.kind,
     signal: signal === undefined ? principal.signal : AbortSignal.any([principal.signal, signal]),
   };
 }

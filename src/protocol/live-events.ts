@@ -20,6 +20,21 @@ const resourceNotice = z.discriminatedUnion("kind", [
     why: z.string(),
   }),
   z.strictObject({
+    kind: z.literal("conflict"),
+    state: z.enum(["arose", "resolved"]),
+    conflict: z.string().describe("pass it to file_resolve"),
+    block: z.string(),
+    path: z.string(),
+    theirs: z.string().describe("who changed the file on disk"),
+    mine: z.array(z.string()).describe("who changed the block meanwhile"),
+  }),
+  z.strictObject({
+    kind: z.literal("unsaved"),
+    block: z.string(),
+    path: z.string(),
+    why: z.string().describe("the edit is kept, and its file is written as soon as it can be"),
+  }),
+  z.strictObject({
     kind: z.literal("damaged"),
     block: z.string().nullable().describe("null: it is part of no block"),
     effect: z

@@ -40,7 +40,8 @@ export function addAgentVerbs(terminal: Terminal, program: Command, finish: Fini
       `make an agent use Kumiko: print its MCP configuration, or write it (${agentNames.join(", ")})`,
     )
     .addOption(new Option("--write", "put it into the agent's file; everything else there stays"))
-    .option("--global", "for all folders, not only this one")
+    .option("--global", "for all folders, not only this one: in a file of your own")
+    .option("--absolute", "with this machine's paths, also in a file that people share")
     .option("--home <folder>", home)
     .option("--json", "print one JSON object", false)
     .action(async (agent: string, flags: ConnectFlags) => {

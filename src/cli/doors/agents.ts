@@ -85,16 +85,25 @@ interface AgentConfiguration {
   readonly text: string;
 }
 
+interface Commands {
+  /** For files of this machine's user. */
+  readonly own: readonly string[];
+  /** For files of a project, which people share; undefined when those cannot say enough. */
+  readonly shared: readonly string[] | undefined;
+}
+
 /** In few lines, for whoever wants to see all of them. */
-export function agentConfigurations(command: readonly string[]): AgentConfiguration[] {
+export function agentConfigurations({ own, shared }: Commands): AgentConfiguration[] {
   return agentNames.map((name) => {
     const agent = agents[name];
     if (name === "claude-code") {
-      const text = `claude mcp add kumiko -- ${command.map(quoted).join(" ")}`;
+      const text = `claude mcp add kumiko -- ${own.map(quoted).join(" ")}`;
       return { agent: agent.title, where: "run", text };
     }
-    const where = name === "codex" ? `~/${agent.global}` : agent.project;
-    return { agent: agent.title, where, text: configurationText(agent, command) };
+    const forAll = name === "codex" || shared === undefined;
+    const where = forAll ? `~/${agent.global}` : agent.project;
+    const text = configurationText(agent, forAll ? own : shared);
+    return { agent: agent.title, where, text };
   });
 }
 

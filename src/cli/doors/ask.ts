@@ -1,5 +1,5 @@
 import { askServer, type ServerNote } from "../../app/running.ts";
-import { KumikoError } from "../../base/index.ts";
+import { isUnauthorised } from "../home/owner-token.ts";
 import type { Terminal } from "../terminal.ts";
 import { type OwnFlags, placeOf } from "./place.ts";
 
@@ -16,7 +16,7 @@ export async function askAsOwner(
   try {
     return await askServer(home, note, ...asked);
   } catch (error) {
-    if (!(error instanceof KumikoError) || error.code !== "unauthorised") throw error;
+    if (!isUnauthorised(error)) throw error;
     const { renewOwner } = await import("./owner.ts");
     await renewOwner(terminal, flags);
     return askServer(home, note, ...asked);

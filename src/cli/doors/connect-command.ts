@@ -9,14 +9,17 @@ import type { Terminal } from "../terminal.ts";
 import { decodeText, readPlainFile } from "../text-file.ts";
 import { writeFiles } from "../write-files.ts";
 import { type Agent, type AgentName, agentNames, agents, configurationFile } from "./agents.ts";
-import { NotEditable, withMembers } from "./json-edit.ts";
-import { mcpCommand } from "./mcp-start.ts";
-import type { OwnFlags } from "./place.ts";
+import { withMembers } from "./json-edit.ts";
+import { isUsualHome, mcpCommand, sharedMcpCommand } from "./mcp-start.ts";
+import { type OwnFlags, placeOf } from "./place.ts";
+import { NotEditable } from "./text-scanner.ts";
 import { withTable } from "./toml-edit.ts";
 
 export interface ConnectFlags extends OwnFlags {
   readonly write?: boolean;
   readonly global?: boolean;
+  /** This machine's paths also in a file that people share. */
+  readonly absolute?: boolean;
 }
 
 /** The agent's file, as it is and as it should be. */
@@ -35,12 +38,13 @@ export async function connectAgent(
   flags: ConnectFlags,
 ): Promise<number> {
   const agent = agentOf(name);
-  const command = mcpCommand(terminal, flags);
+  const { command, notes } = chosenCommand(terminal, flags);
   const path = configurationFile(terminal, agent, flags.global ?? false);
   const alone = edited(agent, command, "", path);
   if (flags.write !== true) {
-    if (flags.json) await printJson(terminal, { ok: true, agent: name, file: path, text: alone });
-    else await terminal.print(described(terminal, agent, path, alone));
+    if (flags.json)
+      await printJson(terminal, { ok: true, agent: name, file: path, text: alone, notes });
+    else await terminal.print(described(terminal, agent, path, alone, notes));
     return exitCode.fine;
   }
   const plan = await planned(agent, command, path);
@@ -50,7 +54,7 @@ export async function connectAgent(
     ? measuredUnifiedDiff(plan.old, plan.text, { oldName: path, newName: path, context: 3 }).text
     : "";
   if (flags.json) {
-    await printJson(terminal, { ok: true, agent: name, file: path, changed, backup, diff });
+    await printJson(terminal, { ok: true, agent: name, file: path, changed, backup, diff, notes });
     return exitCode.fine;
   }
   if (!changed) {
@@ -60,9 +64,9 @@ export async function connectAgent(
   const lines = [
     printedDiff(terminal, diff).trimEnd(),
     "",
-    `${bold(terminal, agent.title)} uses Kumiko from its next start on.`,
+    `Written to ${path}: ${bold(terminal, agent.title)} starts \`${command.join(" ")}\` from its next start on.`,
     ...(backup === null ? [] : [dim(terminal, `what was there before: ${backup}`)]),
-    ...(agent.note === undefined ? [] : [agent.note]),
+    ...notesOf(agent, notes),
   ];
   await terminal.print(`${lines.join("\n")}\n`);
   return exitCode.fine;
@@ -146,14 +150,56 @@ async function freeName(name: string): Promise<string> {
   }
 }
 
-function described(terminal: Terminal, agent: Agent, path: string, text: string): string {
+/** What starts Kumiko, and what a person has to know of it. */
+function chosenCommand(
+  terminal: Terminal,
+  flags: ConnectFlags,
+): { readonly command: readonly string[]; readonly notes: readonly string[] } {
+  if (flags.global === true || flags.absolute === true)
+    return { command: mcpCommand(terminal, flags), notes: [] };
+  if (flags.home !== undefined) {
+    throw new KumikoError(
+      "invalid_argument",
+      `--home ${flags.home} is a folder of this machine, and a project's file is for everyone who works on it. ` +
+        "Say --global for a file of your own, or --absolute to have it there all the same.",
+      { argument: "home", value: flags.home },
+    );
+  }
+  const { command, missing } = sharedMcpCommand(terminal);
+  const notes = [
+    "The file names nothing of this machine, so it can be committed; --absolute writes paths.",
+    ...(missing
+      ? [
+          "There is no `kumiko` on the PATH and none in this project: `npm install --save-dev kumiko`, or --absolute.",
+        ]
+      : []),
+    ...(isUsualHome(terminal, flags)
+      ? []
+      : [
+          `Whoever starts the agent must have $KUMIKO_HOME set, as you have: ${placeOf(terminal, flags)}`,
+        ]),
+  ];
+  return { command, notes };
+}
+
+function notesOf({ note }: Agent, notes: readonly string[]): string[] {
+  return [...notes, ...(note === undefined ? [] : [note])];
+}
+
+function described(
+  terminal: Terminal,
+  agent: Agent,
+  path: string,
+  text: string,
+  notes: readonly string[],
+): string {
   const lines = [
     `${bold(terminal, agent.title)} reads ${path}:`,
     "",
     ...text.trimEnd().split("\n"),
     "",
     dim(terminal, "kumiko connect … --write puts it there and keeps everything else."),
-    ...(agent.note === undefined ? [] : [agent.note]),
+    ...notesOf(agent, notes),
   ];
   return `${lines.join("\n")}\n`;
 }

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { NotEditable, withMembers } from "./json-edit.ts";
+import { withMembers } from "./json-edit.ts";
+import { NotEditable } from "./text-scanner.ts";
 
 const keys = fc.constantFrom("a", "b", "mcpServers", "kumiko", "x y", '"');
 const json = fc.letrec<{ value: unknown; object: object }>((tie) => ({

@@ -1,3 +1,5 @@
+import { NotEditable, TextScanner } from "./text-scanner.ts";
+
 /** An object in a JSON text: where it stands and what it has. */
 interface Found {
   readonly start: number;
@@ -12,9 +14,6 @@ interface Member {
   readonly key: string;
   readonly value: Found;
 }
-
-/** What stands in the way of a change; nothing was changed. */
-export class NotEditable extends Error {}
 
 /** The text with these values in the object at `keys`; what else is in that object, and everything else, stays. */
 export function withMembers(
@@ -79,92 +78,54 @@ function added(
 
 /** Finds where objects and their members stand. */
 class Scanner {
-  readonly #text: string;
-  #at = 0;
+  readonly #text: TextScanner;
 
   constructor(text: string) {
-    this.#text = text;
+    const blank = /(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*/y;
+    this.#text = new TextScanner(text, { name: "JSON", blank });
   }
 
   whole(): Found {
-    if (this.#text.startsWith("\uFEFF")) this.#at = 1;
-    this.#skip();
+    this.#text.skip();
     const found = this.#value();
-    this.#skip();
-    if (this.#at < this.#text.length) throw this.#unexpected();
+    this.#text.skip();
+    if (this.#text.next !== undefined) throw this.#text.unexpected();
     return found;
   }
 
   #value(): Found {
-    const start = this.#at;
-    const first = this.#text[start];
+    const start = this.#text.at;
+    const first = this.#text.next;
     if (first === "{") return this.#object();
-    if (first === "[") this.#array();
+    if (first === "[") this.#text.items("[", "]", () => void this.#value());
     else if (first === '"') this.#string();
-    else this.#match(/-?\d+(\.\d+)?([eE][+-]?\d+)?|true|false|null/y);
-    return { start, end: this.#at, members: undefined, trailing: false };
+    else this.#text.match(/-?\d+(\.\d+)?([eE][+-]?\d+)?|true|false|null/y);
+    return { start, end: this.#text.at, members: undefined, trailing: false };
   }
 
   #object(): Found {
-    const start = this.#at;
+    const start = this.#text.at;
     const members: Member[] = [];
-    const trailing = this.#items("}", () => {
+    const trailing = this.#text.items("{", "}", () => {
       const key = this.#string();
-      this.#skip();
-      this.#match(/:/y);
-      this.#skip();
+      this.#text.skip();
+      this.#text.match(/:/y);
+      this.#text.skip();
       members.push({ key, value: this.#value() });
     });
     // A comma that stands apart from its member is left where it is: then none may be taken off.
     const last = members.at(-1)?.value.end;
-    if (trailing && this.#text[last!] !== ",") throw new NotEditable("a comma stands by itself");
-    return { start, end: this.#at, members, trailing };
-  }
-
-  #array(): void {
-    this.#items("]", () => void this.#value());
-  }
-
-  /** Says whether the last item has a comma. */
-  #items(closing: string, item: () => void): boolean {
-    this.#at += 1;
-    for (let comma = false; ;) {
-      this.#skip();
-      if (this.#text[this.#at] === closing) {
-        this.#at += 1;
-        return comma;
-      }
-      item();
-      this.#skip();
-      comma = this.#text[this.#at] === ",";
-      if (comma) this.#at += 1;
-      else if (this.#text[this.#at] !== closing) throw this.#unexpected();
-    }
+    if (trailing && this.#text.text[last!] !== ",")
+      throw new NotEditable("a comma stands by itself");
+    return { start, end: this.#text.at, members, trailing };
   }
 
   #string(): string {
-    const text = this.#match(/"(?:[^"\\\n]|\\.)*"/y);
+    const text = this.#text.match(/"(?:[^"\\\n]|\\.)*"/y);
     try {
       return JSON.parse(text) as string;
     } catch {
-      throw this.#unexpected();
+      throw this.#text.unexpected();
     }
-  }
-
-  #skip(): void {
-    this.#match(/(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*/y);
-  }
-
-  #match(pattern: RegExp): string {
-    pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.#text)?.[0];
-    if (found === undefined) throw this.#unexpected();
-    this.#at += found.length;
-    return found;
-  }
-
-  #unexpected(): NotEditable {
-    const line = this.#text.slice(0, this.#at).split("\n").length;
-    return new NotEditable(`line ${line} is not JSON`);
   }
 }

@@ -10,7 +10,7 @@ import { type OwnFlags, placeOf } from "./place.ts";
 export async function withTokens<Result>(
   terminal: Terminal,
   flags: OwnFlags,
-  run: (tokens: TokenStore, owner: Principal) => Promise<Result>,
+  run: (tokens: TokenStore, owner: Principal, token: string) => Promise<Result>,
 ): Promise<Result> {
   const place = placeOf(terminal, flags);
   return usingHome(place, async () => {
@@ -18,13 +18,14 @@ export async function withTokens<Result>(
     const clock = { now: () => Date.now() };
     using tokens = await TokenStore.open(place, { clock, timers: realTimers });
     const actor = actorName(undefined, terminal.environment);
-    return run(tokens, (await ownerOf(place, tokens, actor)).principal);
+    const { principal, token } = await ownerOf(place, tokens, actor);
+    return run(tokens, principal, token);
   });
 }
 
 /** Whoever can write the home's files is its owner, also after the owner's token was revoked: there is a new one then. */
-export async function renewOwner(terminal: Terminal, flags: OwnFlags): Promise<void> {
-  await withTokens(terminal, flags, () => Promise.resolve());
+export function renewOwner(terminal: Terminal, flags: OwnFlags): Promise<string> {
+  return withTokens(terminal, flags, (_, __, token) => Promise.resolve(token));
 }
 
 /** The page's address with a token in its fragment: it never leaves the browser but for one exchange. */

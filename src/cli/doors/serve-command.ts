@@ -15,7 +15,7 @@ import { agentConfigurations } from "./agents.ts";
 import { askAsOwner } from "./ask.ts";
 import { forgetOpened, openInBrowser } from "./browser.ts";
 import { endsWithAgent } from "./in-agent.ts";
-import { mcpCommand } from "./mcp-start.ts";
+import { isUsualHome, mcpCommand, sharedMcpCommand } from "./mcp-start.ts";
 import { linkTo } from "./owner.ts";
 import { type OwnFlags, placeOf } from "./place.ts";
 
@@ -136,6 +136,8 @@ async function join(terminal: Terminal, flags: ServeFlags): Promise<number> {
 async function tell(terminal: Terminal, flags: ServeFlags, place: Place): Promise<void> {
   const home = placeOf(terminal, flags);
   const mcp = mcpCommand(terminal, flags);
+  const { command, missing } = sharedMcpCommand(terminal);
+  const shared = missing || !isUsualHome(terminal, flags) ? undefined : command;
   const above = (await folderAbove(new HomeFolder(home, "kumiko serve"), place.folder)) ?? null;
   if (flags.open === true) await openInBrowser(terminal, home, place.link);
   if (flags.json) {
@@ -159,7 +161,7 @@ async function tell(terminal: Terminal, flags: ServeFlags, place: Place): Promis
     "",
     "Connect an agent that works in this folder:",
     "",
-    ...agentConfigurations(mcp).flatMap(({ agent, where, text }) => [
+    ...agentConfigurations({ own: mcp, shared }).flatMap(({ agent, where, text }) => [
       `  ${strong(agent)} ${dim(terminal, `(${where})`)}`,
       ...text.split("\n").map((line) => `    ${line}`),
     ]),

@@ -5,6 +5,7 @@ import { exitCode } from "../exit-code.ts";
 import { printedBytes } from "../home/bytes.ts";
 import { counted } from "../home/counted.ts";
 import { moment } from "../home/moment.ts";
+import { widest } from "../home/columns.ts";
 import { bold, dim } from "../home/paint.ts";
 import type { Terminal } from "../terminal.ts";
 import { askAsOwner } from "./ask.ts";
@@ -91,10 +92,6 @@ function visitorLines(terminal: Terminal, { connections, clients }: Status, now:
   return rows.map(
     ({ who, door, what }) => `${who.padEnd(actors)}  ${door.padEnd(doors)}  ${dim(terminal, what)}`,
   );
-}
-
-function widest(texts: readonly string[]): number {
-  return Math.max(0, ...texts.map((text) => text.length));
 }
 
 function ago(milliseconds: number): string {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { NotEditable } from "./json-edit.ts";
+import { NotEditable } from "./text-scanner.ts";
 import { withTable } from "./toml-edit.ts";
 
 const keys = ["mcp_servers", "kumiko"];

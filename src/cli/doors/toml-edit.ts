@@ -1,4 +1,4 @@
-import { NotEditable } from "./json-edit.ts";
+import { NotEditable, TextScanner } from "./text-scanner.ts";
 
 /** A header or a `key = value` of a TOML text. */
 interface Statement {
@@ -70,101 +70,60 @@ const SCALAR =
 
 /** Reads as much of TOML as is needed to know where each thing begins and ends. */
 class Scanner {
-  readonly #text: string;
-  #at = 0;
+  readonly #text: TextScanner;
 
   constructor(text: string) {
-    this.#text = text;
-    if (text.startsWith("\uFEFF")) this.#at = 1;
+    this.#text = new TextScanner(text, { name: "TOML", blank: /(?:\s|#[^\n]*)*/y });
   }
 
   statements(): Statement[] {
     const found: Statement[] = [];
     for (;;) {
-      this.#skip();
-      if (this.#at >= this.#text.length) return found;
+      this.#text.skip();
+      if (this.#text.next === undefined) return found;
       found.push(this.#statement());
-      this.#match(/[ \t]*(?:#[^\n]*)?(?:\r?\n|$)/y);
+      this.#text.match(/[ \t]*(?:#[^\n]*)?(?:\r?\n|$)/y);
     }
   }
 
   #statement(): Statement {
-    const start = this.#at;
-    const header = /\[\[?/y;
-    header.lastIndex = start;
-    const opening = header.exec(this.#text)?.[0];
-    if (opening !== undefined) {
-      this.#at += opening.length;
+    const start = this.#text.at;
+    const several = this.#text.takes("[[");
+    if (several || this.#text.takes("[")) {
       const keys = this.#keys();
-      this.#match(opening === "[[" ? /\]\]/y : /\]/y);
-      const kind = opening === "[[" ? "tables" : "table";
-      return { kind, keys, start, end: this.#at };
+      this.#text.match(several ? /\]\]/y : /\]/y);
+      return { kind: several ? "tables" : "table", keys, start, end: this.#text.at };
     }
+    const keys = this.#pair();
+    return { kind: "pair", keys, start, end: this.#text.at };
+  }
+
+  #pair(): string[] {
     const keys = this.#keys();
-    this.#match(/=[ \t]*/y);
+    this.#text.match(/=[ \t]*/y);
     this.#value();
-    return { kind: "pair", keys, start, end: this.#at };
+    return keys;
   }
 
   #keys(): string[] {
     const keys: string[] = [];
     do {
-      const key = this.#match(
-        /[ \t]*(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')[ \t]*/y,
-      ).trim();
+      const key = this.#text
+        .match(/[ \t]*(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')[ \t]*/y)
+        .trim();
       keys.push(/^["']/.test(key) ? key.slice(1, -1) : key);
-    } while (this.#takes("."));
+    } while (this.#text.takes("."));
     return keys;
   }
 
   #value(): void {
-    const first = this.#text[this.#at];
-    if (this.#text.startsWith('"""', this.#at))
-      this.#match(/"""(?:[^\\]|\\[\s\S])*?"""(?!")"{0,2}/y);
-    else if (this.#text.startsWith("'''", this.#at)) this.#match(/'''[\s\S]*?'''(?!')'{0,2}/y);
-    else if (first === '"') this.#match(/"(?:[^"\\\n]|\\.)*"/y);
-    else if (first === "'") this.#match(/'[^'\n]*'/y);
-    else if (first === "[") this.#items("]", () => this.#value());
-    else if (first === "{")
-      this.#items("}", () => {
-        this.#keys();
-        this.#match(/=[ \t]*/y);
-        this.#value();
-      });
-    else this.#match(SCALAR);
-  }
-
-  #items(closing: string, item: () => void): void {
-    this.#at += 1;
-    for (;;) {
-      this.#skip();
-      if (this.#takes(closing)) return;
-      item();
-      this.#skip();
-      if (!this.#takes(",") && this.#text[this.#at] !== closing) throw this.#unexpected();
-    }
-  }
-
-  #skip(): void {
-    this.#match(/(?:\s|#[^\n]*)*/y);
-  }
-
-  #takes(character: string): boolean {
-    const there = this.#text[this.#at] === character;
-    if (there) this.#at += 1;
-    return there;
-  }
-
-  #match(pattern: RegExp): string {
-    pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.#text)?.[0];
-    if (found === undefined) throw this.#unexpected();
-    this.#at += found.length;
-    return found;
-  }
-
-  #unexpected(): NotEditable {
-    const line = this.#text.slice(0, this.#at).split("\n").length;
-    return new NotEditable(`line ${line} is not TOML`);
+    const { text, at, next } = this.#text;
+    if (text.startsWith('"""', at)) this.#text.match(/"""(?:[^\\]|\\[\s\S])*?"""(?!")"{0,2}/y);
+    else if (text.startsWith("'''", at)) this.#text.match(/'''[\s\S]*?'''(?!')'{0,2}/y);
+    else if (next === '"') this.#text.match(/"(?:[^"\\\n]|\\.)*"/y);
+    else if (next === "'") this.#text.match(/'[^'\n]*'/y);
+    else if (next === "[") this.#text.items("[", "]", () => this.#value());
+    else if (next === "{") this.#text.items("{", "}", () => void this.#pair());
+    else this.#text.match(SCALAR);
   }
 }

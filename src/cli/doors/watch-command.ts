@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { HomeFolder } from "../../app/index.ts";
-import { readOwnerToken } from "../../app/owner-token.ts";
 import { findServer, type ServerNote } from "../../app/running.ts";
-import { KumikoError } from "../../base/index.ts";
+import { KumikoError, nearest } from "../../base/index.ts";
 import { connect, type Feed, type FeedNews, type KumikoClient } from "../../client/index.ts";
 import type { LiveTopic } from "../../protocol/index.ts";
 import { exitCode } from "../exit-code.ts";
 import { chosenKernel } from "../home/chosen-kernel.ts";
+import { isUnauthorised, ownerToken } from "../home/owner-token.ts";
 import { dim } from "../home/paint.ts";
 import type { Terminal } from "../terminal.ts";
 import { type OwnFlags, placeOf } from "./place.ts";
-import { describedEvent, describedNotice } from "./watched-event.ts";
+import { WatchedEvents } from "./watched-event.ts";
 
 export interface WatchFlags extends OwnFlags {
   readonly kernel?: string;
@@ -43,10 +43,14 @@ class Watching {
   readonly #terminal: Terminal;
   readonly #flags: WatchFlags;
   readonly #topics: ReadonlySet<string>;
+  readonly #events: WatchedEvents;
   #position: number | undefined;
+  /** The token that the server did not take, until it takes another. */
+  #refused: string | undefined;
 
   constructor(terminal: Terminal, flags: WatchFlags, topics: ReadonlySet<string>) {
     this.#terminal = terminal;
+    this.#events = new WatchedEvents(terminal);
     this.#flags = flags;
     this.#topics = topics;
     this.#position = flags.from;
@@ -59,7 +63,24 @@ class Watching {
     note: ServerNote,
     kernel: string,
   ): Promise<ServerNote | undefined> {
-    const token = await readOwnerToken(place);
+    const token = await ownerToken(this.#terminal, place, this.#refused);
+    try {
+      return await this.#with(token, signal, place, note, kernel);
+    } catch (error) {
+      // One that was lost, revoked or replaced is renewed, and the new one is tried once.
+      if (!isUnauthorised(error) || this.#refused !== undefined) throw error;
+      this.#refused = token;
+      return note;
+    }
+  }
+
+  async #with(
+    token: string,
+    signal: AbortSignal,
+    place: string,
+    note: ServerNote,
+    kernel: string,
+  ): Promise<ServerNote | undefined> {
     await using client = connect({ url: note.url, token, WebSocket });
     const stop = new AbortController();
     const stopping = AbortSignal.any([signal, stop.signal]);
@@ -72,8 +93,12 @@ class Watching {
     // Refused now when there is none of that name.
     await untilStopped(stopping, client.world.attachKernel(kernel));
     if (signal.aborted) return undefined;
-    await using feed = this.#follow(client, kernel);
+    this.#refused = undefined;
+    await this.#checkContext(client, kernel);
     const behind = this.#position === undefined ? "" : `, behind position ${this.#position}`;
+    // From here on nothing is missed, however long subscribing takes.
+    this.#position ??= await client.kernel(kernel).position();
+    await using feed = this.#follow(client, kernel);
     await this.#say(`watching ${kernel} at ${note.url}${behind}`);
     const moved = this.#moved(client, place, note, stopping);
     try {
@@ -82,6 +107,14 @@ class Watching {
       stop.abort();
       this.#position = feed.position ?? this.#position;
     }
+  }
+
+  /** A name that nobody uses would be waited for in silence. */
+  async #checkContext(client: KumikoClient, kernel: string): Promise<void> {
+    const { context } = this.#flags;
+    if (context === undefined) return;
+    const names = (await client.kernel(kernel).listContexts()).map((each) => each.context);
+    if (!names.includes(context)) throw unknownContext(kernel, context, names);
   }
 
   #follow(client: KumikoClient, kernel: string): Feed {
@@ -108,17 +141,13 @@ class Watching {
       const events = news.events.filter(({ block }) => this.#isWanted(block));
       await this.#print(
         events.map((event) =>
-          json
-            ? JSON.stringify({ topic: "block", ...event })
-            : describedEvent(this.#terminal, event),
+          json ? JSON.stringify({ topic: "block", ...event }) : this.#events.event(event),
         ),
       );
     } else {
       const events = news.events.filter(({ notice }) => this.#isOfContext(notice));
       await this.#print(
-        events.map((event) =>
-          json ? JSON.stringify(event) : describedNotice(this.#terminal, event),
-        ),
+        events.map((event) => (json ? JSON.stringify(event) : this.#events.notice(event))),
       );
     }
   }
@@ -185,6 +214,17 @@ function topicsOf(named: readonly string[]): ReadonlySet<string> {
     "invalid_argument",
     `There is no topic ${unknown}; there are: ${known.join(", ")}.`,
     { argument: "topic", value: unknown },
+  );
+}
+
+function unknownContext(kernel: string, context: string, contexts: string[]): KumikoError {
+  const meant = nearest(context, contexts);
+  const near = meant === undefined ? "" : ` Did you mean ${meant}?`;
+  const there = contexts.length === 0 ? " It has none yet." : ` There are: ${contexts.join(", ")}.`;
+  return new KumikoError(
+    "unknown_context",
+    `The kernel ${kernel} has no context ${context}.${near}${there}`,
+    { context, kernel, contexts },
   );
 }
 

@@ -1,6 +1,7 @@
 /** Verbs that are made from tools: as `kumiko <family> <verb>`, and the frequent ones by themselves. */
 export const families = {
   block: "read and change blocks: one verb per tool",
+  file: "load, save, list and compare files on disk: one verb per tool",
   kernel: "make, list and search kernels",
 };
 export const aliases: { readonly [verb: string]: { tools: readonly string[]; summary: string } } = {

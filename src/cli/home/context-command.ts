@@ -5,8 +5,8 @@ import { printJson, styled } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
 import { moment } from "./moment.ts";
-import type { HomeFlags } from "./options.ts";
-import { withKernel } from "./with-kernel.ts";
+import { DEFAULT_KERNEL, type HomeFlags } from "./options.ts";
+import { homeOf, withKernel } from "./with-kernel.ts";
 
 export interface MemberFlags extends HomeFlags {
   readonly nick?: string;
@@ -18,18 +18,26 @@ export function newContext(terminal: Terminal, context: string, flags: HomeFlags
     terminal,
     flags,
     "kumiko context new",
-    async (kernel, { actor }) => {
+    async (kernel, { actor }, made) => {
       const info = await kernel.change((each) => each.createContext({ context, actor }));
-      if (flags.json) await printJson(terminal, { ok: true, kernel: kernel.id, ...info });
+      if (flags.json)
+        await printJson(terminal, { ok: true, kernel: kernel.id, kernel_made: made, ...info });
       else
         await terminal.print(
-          `${styled(terminal, "bold", context)} is ready. Say something in it:\n` +
+          `${made ? madeKernel(terminal, flags, kernel.id) : ""}${styled(terminal, "bold", context)} is ready. Say something in it:\n` +
             `  kumiko block create --context ${context} --role user --kind text --content 'Hello'\n`,
         );
       return exitCode.fine;
     },
     { create: true },
   );
+}
+
+/** Nobody asked for it by name, so it is said where it is and when another is used. */
+function madeKernel(terminal: Terminal, flags: HomeFlags, kernel: string): string {
+  const { place } = homeOf(terminal, flags, "kumiko context new");
+  const which = kernel === DEFAULT_KERNEL ? ", for every folder that has none of its own" : "";
+  return `Made the kernel ${styled(terminal, "bold", kernel)} in ${place}${which}.\n`;
 }
 
 export function listContexts(terminal: Terminal, flags: HomeFlags): Promise<number> {

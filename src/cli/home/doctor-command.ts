@@ -1,5 +1,6 @@
 import { findServer } from "../../app/running.ts";
-import { KumikoError } from "../../base/index.ts";
+import { KumikoError, realTimers } from "../../base/index.ts";
+import { patiently } from "../../doors/index.ts";
 import {
   type Diagnosis,
   diagnose,
@@ -44,13 +45,18 @@ export async function runDoctor(terminal: Terminal, flags: DoctorFlags): Promise
   using interruption = terminal.interruption();
   const { id: kernel } = await chosenKernel(terminal, flags, home);
   if (!(await home.has(kernel))) throw await unknownKernel(home, kernel);
-  const { diagnosis, rescued } = await home.examine(kernel, async (store) => ({
-    diagnosis: await untilInterrupted(interruption.signal, diagnose(store)),
-    rescued:
-      flags.export === undefined
-        ? undefined
-        : await rescue(terminal, flags, kernel, store, interruption.signal),
-  }));
+  const { signal } = interruption;
+  const look = async (store: Store): Promise<{ diagnosis: Diagnosis; rescued?: Rescued }> => ({
+    diagnosis: await untilInterrupted(signal, diagnose(store)),
+    ...(flags.export !== undefined && {
+      rescued: await rescue(terminal, flags, kernel, store, signal),
+    }),
+  });
+  const most = flags.wait * 1000;
+  const { diagnosis, rescued } = await patiently(
+    { timers: realTimers, most, wanted: () => !signal.aborted },
+    () => home.examine(kernel, look),
+  );
   const healthy = diagnosis.findings.length === 0;
   if (flags.json)
     await printJson(terminal, { ok: healthy, kernel, ...withoutTexts(diagnosis), rescued });

@@ -1,5 +1,5 @@
 import type { KumikoError } from "../../base/index.ts";
-import { printedFact } from "../answer.ts";
+import { printedFact } from "../refusal.ts";
 import { DEFAULT_KERNEL } from "./options.ts";
 
 /** What to type when something is not there, or does not answer. */

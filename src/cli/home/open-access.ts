@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HomeFolder } from "../../app/index.ts";
 import type { LocalOptions } from "../../app/local.ts";
-import { readOwnerToken } from "../../app/owner-token.ts";
 import { findServer, type ServerNote } from "../../app/running.ts";
 import { KumikoError } from "../../base/index.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Access } from "./access.ts";
+import { isUnauthorised, ownerToken } from "./owner-token.ts";
 
 interface Opening extends Pick<LocalOptions, "actor" | "onDamage"> {
   readonly home: HomeFolder;
@@ -78,7 +78,9 @@ class Steady implements Access {
           await sleep(AGAIN);
           continue;
         }
-        const again = error.code === "offline" && (retry || error.facts["sent"] === false);
+        const again =
+          (error.code === "offline" && (retry || error.facts["sent"] === false)) ||
+          (isUnauthorised(error) && retry && access.server !== undefined && tries === 0);
         if (!again || tries >= TRIES) throw error;
         await this.#goOn(access);
       }
@@ -108,7 +110,7 @@ async function found(terminal: Terminal, opening: Opening): Promise<Access> {
     try {
       return note === undefined || silent !== undefined
         ? await inProcess(terminal, opening, note === undefined ? undefined : silent)
-        : await withServer(note, opening);
+        : await withServer(terminal, note, opening);
     } catch (error) {
       if (!(error instanceof KumikoError) || signal.aborted) throw error;
       const over = performance.now() >= until;
@@ -123,18 +125,22 @@ async function found(terminal: Terminal, opening: Opening): Promise<Access> {
   }
 }
 
-async function withServer(note: ServerNote, { home, enter }: Opening): Promise<Access> {
-  const token = await readOwnerToken(home.place);
-  if (token === undefined) {
-    throw new KumikoError(
-      "unauthorised",
-      `${join(home.place, "owner.token")} is gone, so the server at ${note.url} cannot be asked.`,
-      { home: home.place, url: note.url },
-    );
-  }
+/** A token that is not good any more is read again once: another command may have replaced it. */
+async function withServer(
+  terminal: Terminal,
+  { url }: ServerNote,
+  { home, enter }: Opening,
+): Promise<Access> {
   const { serverAccess } = await import("./server-access.ts");
   const patience = { first: ANSWER, later: LOST };
-  return entered(await serverAccess({ url: note.url, token }, patience), enter);
+  const token = await ownerToken(terminal, home.place);
+  try {
+    return await entered(await serverAccess({ url, token }, patience), enter);
+  } catch (error) {
+    if (!isUnauthorised(error)) throw error;
+    const another = await ownerToken(terminal, home.place, token);
+    return entered(await serverAccess({ url, token: another }, patience), enter);
+  }
 }
 
 /** `silent` is the server that does not answer. */

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { isBlockId, KumikoError } from "../../base/index.ts";
 import type { ToolForm } from "../../tools/index.ts";
-import { printedFact, printJson } from "../answer.ts";
+import { printJson } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
+import { printedFact } from "../refusal.ts";
 import type { Terminal } from "../terminal.ts";
 import { argumentValue, flagOf, parseJson, textFrom, type ToolArgument } from "./tool-arguments.ts";
 import { printAnswer } from "./tool-answer.ts";
@@ -137,6 +138,8 @@ export function toolHint(error: KumikoError): string | undefined {
   if (code === "base_required") {
     return `Every run of this command is new and has read nothing yet: pass --base-version ${printedFact(facts["version"])} if that is what you read. (With a server, runs that share $KUMIKO_READER share what they read.)`;
   }
+  if (code === "conflict" && typeof facts["version"] === "number")
+    return `If that is still what you want: --base-version ${facts["version"]}, with its lines (in JSON counted from 0).`;
   if (code === "invalid_argument" && Array.isArray(facts["problems"])) {
     const names = facts["problems"].flatMap((problem) =>
       typeof problem === "object" && problem !== null && "at" in problem

@@ -71,9 +71,10 @@ function toolVerb(terminal: Terminal, tool: ToolForm, path: string, finish: Fini
   const args = toolArguments(tool);
   const words = wordsOf(args);
   const defaults = defaultsOf(path, tool, args);
+  const description = forPeople(tool, args);
   const command = new Command(path.split(" ").at(-1))
-    .description(tool.description)
-    .summary(summaryOf(tool.description))
+    .description(description)
+    .summary(summaryOf(description))
     .usage([...words.map(placeholder), "[options]"].join(" "))
     .argument("[words...]");
   for (const argument of args) addOption(command, argument);
@@ -136,6 +137,13 @@ function helpTail(
     "Examples:",
     ...examples,
   ].join("\n");
+}
+
+/** Where lines come only by flags, they count from 1 all the way. */
+function forPeople({ description }: ToolForm, args: readonly ToolArgument[]): string {
+  return args.some(({ form }) => form === "json")
+    ? description
+    : description.replaceAll("counted from 0", "counted from 1");
 }
 
 /** An example's own words count as tools do. */

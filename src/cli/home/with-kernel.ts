@@ -1,7 +1,7 @@
 import { actorName, HomeFolder, homeFolder } from "../../app/index.ts";
 import { KumikoError } from "../../base/index.ts";
 import type { DamageReport } from "../../kernel/index.ts";
-import { printedFact } from "../answer.ts";
+import { printedFact } from "../refusal.ts";
 import type { Terminal } from "../terminal.ts";
 import { type Access, OpenKernel } from "./access.ts";
 import { chosenKernel } from "./chosen-kernel.ts";
@@ -56,16 +56,20 @@ export async function withAccess<Result>(
   }
 }
 
-/** The same with the chosen kernel; `create` makes it when it is not there and nobody named another. */
+/**
+ * The same with the chosen kernel; `create` makes it when it is not there and nobody named another. `run` is told
+ * whether it was made.
+ */
 export async function withKernel<Result>(
   terminal: Terminal,
   flags: HomeFlags,
   command: string,
-  run: (kernel: OpenKernel, caller: Caller) => Promise<Result>,
+  run: (kernel: OpenKernel, caller: Caller, made: boolean) => Promise<Result>,
   { create = false }: { create?: boolean } = {},
 ): Promise<Result> {
   const home = homeOf(terminal, flags, command);
   const { id, implied } = await chosenKernel(terminal, flags, home);
+  let made = false;
   const enter: Enter = async (access) => {
     // A server says with the first call whether there is one; here its lock is taken before anything is done.
     if (access.server !== undefined && !create) return;
@@ -74,23 +78,25 @@ export async function withKernel<Result>(
     } catch (error) {
       const absent = error instanceof KumikoError && error.code === "unknown_kernel";
       if (!absent || !create || !implied) throw error;
-      await createKernel(access, id);
+      made = await createKernel(access, id);
     }
   };
   return withAccess(terminal, flags, home, enter, (access, caller) =>
-    run(new OpenKernel(access, id), caller),
+    run(new OpenKernel(access, id), caller, made),
   );
 }
 
-/** Another command may have made it meanwhile. */
-async function createKernel(access: Access, kernel: string): Promise<void> {
+/** Gives false when another command has made it meanwhile. */
+async function createKernel(access: Access, kernel: string): Promise<boolean> {
   try {
     await access.world(async (world) => void (await world.createKernel({ kernel })), {
       retry: false,
     });
+    return true;
   } catch (error) {
     if (!(error instanceof KumikoError) || error.code !== "already_exists") throw error;
     await access.kernel(kernel, (each) => each.position(), { retry: true });
+    return false;
   }
 }
 

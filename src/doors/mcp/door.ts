@@ -19,7 +19,7 @@ import { type Connection, createServer } from "./server.ts";
 import { Sessions } from "./sessions.ts";
 import { type Sight, sightOfHeaders } from "./sight.ts";
 
-interface McpDoorOptions {
+export interface McpDoorOptions {
   readonly timers?: Timers | undefined;
   /** Sessions of all tokens together. */
   readonly sessions?: number | undefined;

@@ -13,8 +13,8 @@ const core: readonly string[] = [
   "block_apply_patch",
   "block_status",
   "block_undo",
-  "block_history",
-  "block_diff",
+  "file_list",
+  "file_create",
 ];
 
 /** `core`, `all`, or names with commas between them. */

@@ -22,6 +22,9 @@ const forms: { readonly [tool: string]: Form } = {
   block_undo: (answer) => flipText("Undid", answer),
   block_redo: (answer) => flipText("Brought back", answer),
   block_status: (answer) => `${editText(answer)}\nIt is ${text(answer["status"])}.`,
+  file_create: ({ path, block_id, version }) =>
+    `Created ${text(path)} (${text(block_id)}, version ${text(version)}); it is on disk.`,
+  file_list: filesText,
 };
 
 /** Their text says all there is: it is not sent a second time as data. */
@@ -34,10 +37,30 @@ export function answerText(
   input: Answer,
 ): { readonly text: string; readonly structured: Answer | undefined } {
   const form = forms[tool] ?? ("edit" in answer && "version" in answer ? editText : undefined);
+  const said = form === undefined ? JSON.stringify(answer) : form(answer, input);
   return {
-    text: form === undefined ? JSON.stringify(answer) : form(answer, input),
+    text: `${said}${form === undefined ? "" : conflictsText(answer["conflicts"])}`,
     structured: saidByText.has(tool) ? undefined : answer,
   };
+}
+
+/** What of one's own did not stand: whoever wrote it hears of it here. */
+function conflictsText(conflicts: unknown): string {
+  return ((conflicts ?? []) as readonly Answer[])
+    .map(
+      ({ conflict, path, theirs, lost }) =>
+        `\n\nConflict ${text(conflict)} in ${text(path)}: ${text(theirs)} changed the same lines on disk. These lines of yours do not stand there now; decide with file_resolve:\n${text(lost)}`,
+    )
+    .join("");
+}
+
+function filesText({ files, after }: Answer): string {
+  const rows = (files as readonly Answer[]).map(({ path, size, permission, status }) =>
+    words([path, `${text(size)} bytes`, permission, status === "not_loaded" ? undefined : status]),
+  );
+  if (rows.length === 0) return "No files.";
+  if (after !== undefined) rows.push(`There are more: pass after: ${JSON.stringify(after)}.`);
+  return rows.join("\n");
 }
 
 function readText(answer: Answer, input: Answer): string {

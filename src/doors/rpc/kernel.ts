@@ -186,6 +186,7 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
       const asked = checkInput("getDocumentState", inputs.getDocumentState, input);
       this.#caller.allow("read");
       const { block_id: block, position } = asked;
+      await kernel.checkReadable(invocationOf(this.#caller.principal, this.#given), block);
       // Taken first: who follows the feed from here is told some changes again, and none too few.
       const { head } = kernel.feed;
       const { version, text, state } = await (position === undefined
@@ -228,10 +229,12 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
       const { from, topics = ["block"] } = checkInput("feed", inputs.feed, input);
       this.#caller.allow("read");
       const { head } = kernel.feed;
+      const invocation = invocationOf(this.#caller.principal, this.#given);
+      const where = ({ block }: FeedEvent): boolean => kernel.mayRead(invocation, block);
       const sources = [...new Set(topics)].map((topic): Source =>
         topic === "block"
           ? {
-              open: (signal) => kernel.flow.subscribe("block", { from, signal }),
+              open: (signal) => kernel.flow.subscribe("block", { from, signal, where }),
               ...blockMessages(head),
             }
           : liveSource(kernel, topic),
