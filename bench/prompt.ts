@@ -1,8 +1,8 @@
 /** The goals of prompt trees: edits and lookups in large ones, streaming, and what the library weighs. */
 import { execFileSync } from "node:child_process";
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build, transform } from "esbuild";
 import { Random } from "../src/base/index.ts";
@@ -152,23 +152,19 @@ async function* streaming(): AsyncGenerator<Row> {
   }
 }
 
-/** As it is published: file by file, without types. */
+/** As it is published. */
 async function importTime(): Promise<Row> {
-  const source = join(import.meta.dirname, "..", "src");
-  const rooms = join("base", "{errors,sum-tree}.ts");
-  const files = [
-    ...globSync(join("prompt", "*.ts"), { cwd: source }),
-    ...globSync(rooms, { cwd: source }),
-  ];
+  const root = join(import.meta.dirname, "..");
   const folder = mkdtempSync(join(tmpdir(), "kumiko-prompt-"));
   try {
     writeFileSync(join(folder, "package.json"), '{"type":"module"}');
-    for (const file of files) {
-      const { code } = await transform(readFileSync(join(source, file), "utf8"), { loader: "ts" });
-      const target = join(folder, file.replace(/\.ts$/, ".js"));
-      mkdirSync(dirname(target), { recursive: true });
-      writeFileSync(target, code.replaceAll(/(from "\.[^"]*)\.ts"/g, '$1.js"'));
+    for (const room of ["base", "prompt"]) mkdirSync(join(folder, room));
+    for (const name of ["errors", "sum-tree"]) {
+      const source = readFileSync(join(root, "src", "base", `${name}.ts`), "utf8");
+      const { code } = await transform(source, { loader: "ts" });
+      writeFileSync(join(folder, "base", `${name}.js`), code.replaceAll('.ts"', '.js"'));
     }
+    execFileSync(process.execPath, [join(root, "scripts", "bundle-prompt.mjs"), folder]);
     const script = join(import.meta.dirname, "support", "import-prompt.ts");
     const entry = join(folder, "prompt", "index.js");
     const times = Array.from({ length: 9 }, () =>

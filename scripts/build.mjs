@@ -1,5 +1,5 @@
-// `npm run build`: what is published, in dist/ (or the folder that is named): the command in few files, the libraries
-// file by file.
+// `npm run build`: what is published, in dist/ (or the folder that is named): the command and
+// `kumiko/prompt` in few files, the other libraries file by file.
 
 import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -8,6 +8,7 @@ import { afterSetup, projectNode, root } from "./setup.mjs";
 
 const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
 const bundler = join(root, "scripts", "bundle.mjs");
+const promptBundler = join(root, "scripts", "bundle-prompt.mjs");
 const command = join(root, "src", "cli", "main.ts");
 const folder = process.argv[2] === undefined ? join(root, "dist") : resolve(process.argv[2]);
 
@@ -16,6 +17,7 @@ const steps = [
   [compiler, "-p", "tsconfig.command.json"],
   [compiler, "-p", "tsconfig.build.json", "--outDir", folder],
   [bundler, command, join(folder, "cli")],
+  [promptBundler, folder],
 ];
 
 await afterSetup(async () => {
