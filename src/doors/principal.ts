@@ -28,6 +28,16 @@ export function checkScope(principal: Principal, scope: Scope): void {
   );
 }
 
+/** For what an agent is not to do, whatever its token says: to choose the folders that it may work in. */
+export function checkPerson(principal: Principal): void {
+  if (principal.kind === "person") return;
+  throw new KumikoError(
+    "forbidden",
+    `The token ${principal.token} is for ${principal.kind === "agent" ? "an agent" : "a service"}, and this is for people to do. Ask one.`,
+    { token: principal.token, kind: principal.kind },
+  );
+}
+
 /** For what shows or changes more than single kernels. */
 export function checkEveryKernel(principal: Principal): void {
   if (principal.kernels === undefined) return;
@@ -50,11 +60,13 @@ export interface Given {
   readonly signal?: AbortSignal | undefined;
   readonly passing?: boolean | undefined;
   readonly trace?: string | undefined;
+  /** It is an agent that calls, with a person's token: it is held to the rules for agents. */
+  readonly agent?: boolean | undefined;
 }
 
 /** Another actor than the token's own needs the scope `act_as`. */
 export function invocationOf(principal: Principal, given: Given): Invocation {
-  const { actor = principal.actor, signal, ...rest } = given;
+  const { actor = principal.actor, signal, agent = false, ...rest } = given;
   if (actor !== principal.actor) {
     checkScope(principal, "act_as");
     checkIdPart(actor, "The actor");
@@ -62,7 +74,7 @@ export function invocationOf(principal: Principal, given: Given): Invocation {
   return {
     ...rest,
     actor,
-    kind: principal.kind,
+    kind: agent && principal.kind === "person" ? "agent" : principal.kind,
     signal: signal === undefined ? principal.signal : AbortSignal.any([principal.signal, signal]),
   };
 }

@@ -49,7 +49,9 @@ export function hallHost(
     kernel: (id) => hall.kernelOf(principal, id),
     call: (kernel, call) => {
       called(call.given.actor ?? principal.actor);
-      return hall.callTool(principal, kernel, call);
+      // Whoever speaks MCP is a model's client, whosever token it was given.
+      const given = { ...call.given, agent: true };
+      return hall.callTool(principal, kernel, { ...call, given });
     },
     fault: (error) => {
       const reference = randomUUID();
