@@ -111,6 +111,8 @@ describe("kumiko mcp", { timeout: 30_000 }, () => {
     it(`lets a second agent join the first one's process, and go on when that one ${what}`, async () => {
       using folder = temporaryFolder();
       const home = join(folder.path, ".home");
+      // Without it, an agent may not change another's blocks.
+      folder.write("kumiko.toml", '[[conversation]]\nwhose = "any"\nlevel = "read_write"\n');
       await using first = new Pipe(home, folder.path, "--actor", "first");
       await first.begin();
       await using second = new Pipe(home, folder.path, "--actor", "second");

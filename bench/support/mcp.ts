@@ -1,5 +1,5 @@
 /** MCP: our tools over stdio against the reference file server, and over HTTP in both revisions. */
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
@@ -77,7 +77,9 @@ interface Contestant extends AsyncDisposable {
 }
 
 async function blockOfOurs(folder: string, lines: readonly string[]): Promise<Contestant> {
-  const client = await ours(folder);
+  const project = join(folder, "project");
+  mkdirSync(project);
+  const client = await ours(folder, project);
   const content = `${lines.join("\n")}\n`;
   const created = await client.call("block_create", { role: "user", kind: "text", content });
   const { block_id } = created["structuredContent"] as { block_id: string };
@@ -85,13 +87,15 @@ async function blockOfOurs(folder: string, lines: readonly string[]): Promise<Co
 }
 
 async function fileOfOurs(folder: string, lines: readonly string[]): Promise<Contestant> {
-  writeFileSync(join(folder, "ours.txt"), `${lines.join("\n")}\n`);
-  return working(await ours(folder), "ours.txt", lines);
+  const project = join(folder, "project");
+  mkdirSync(project);
+  writeFileSync(join(project, "ours.txt"), `${lines.join("\n")}\n`);
+  return working(await ours(folder, project), "ours.txt", lines);
 }
 
-function ours(folder: string): Promise<StdioClient> {
+function ours(folder: string, project: string): Promise<StdioClient> {
   const bin = join(import.meta.dirname, "..", "..", "bin", "kumiko");
-  return stdioClient([bin, "mcp", "--home", join(folder, "home")], folder);
+  return stdioClient([bin, "mcp", "--home", join(folder, "home")], project);
 }
 
 function working(client: StdioClient, block_id: string, lines: readonly string[]): Contestant {

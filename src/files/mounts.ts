@@ -1,13 +1,14 @@
 import { checkIdPart, type Clock, isBlockId, KumikoError, type Timers } from "../base/index.ts";
 import {
   type CallerKind,
+  type ConversationRules,
   type Decision,
   type FilePort,
   type Invocation,
   type Kernel,
   type Operation,
+  ruled,
 } from "../kernel/index.ts";
-import type { FileOperation } from "../permission/index.ts";
 import { type Conflict, Conflicts } from "./conflicts.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import { Mount, type MountSettings } from "./mount.ts";
@@ -30,25 +31,19 @@ type Kept = MountSettings & { readonly unmounted?: boolean };
 const SPACE = "mounts";
 const byKernel = new WeakMap<Kernel, Mounts>();
 
-/** The operations of the gate that rules for files know. */
-const fileOperations: { readonly [operation in Operation]?: FileOperation } = {
-  read: "read",
-  append: "append",
-  create: "create",
-  change: "change",
-  delete: "delete",
-};
-
 /** All folders of a kernel. */
 export class Mounts implements FilePort {
   readonly conflicts: Conflicts;
   readonly #options: MountsOptions;
+  readonly #told: MountsOptions["onTrouble"];
   readonly #mounts = new Map<string, Mount>();
-  readonly #failed = new Map<string, KumikoError>();
+  readonly #failed = new Map<string, { readonly root: string; readonly error: KumikoError }>();
+  readonly #troubles = new Map<string, KumikoError>();
   readonly #starting: Promise<void>[] = [];
 
   private constructor(options: MountsOptions, conflicts: Conflicts) {
-    this.#options = options;
+    this.#options = { ...options, onTrouble: (mount, error) => this.#trouble(mount, error) };
+    this.#told = (mount, error) => options.onTrouble(mount, error);
     this.conflicts = conflicts;
   }
 
@@ -77,12 +72,22 @@ export class Mounts implements FilePort {
     return [...this.#mounts.values()];
   }
 
-  /** Mounts a folder for good. The same folder under the same name is mounted once. */
+  /** Those that cannot be mounted now, and what last went wrong with the others. */
+  troubles(): { mount: string; root: string; error: KumikoError }[] {
+    const failed = [...this.#failed].map(([mount, { root, error }]) => ({ mount, root, error }));
+    const others = [...this.#troubles].flatMap(([mount, error]) => {
+      const root = this.#mounts.get(mount)?.root;
+      return root === undefined ? [] : [{ mount, root, error }];
+    });
+    return [...failed, ...others];
+  }
+
+  /** Mounts a folder for good. The same folder under the same name is mounted once, with the settings it got last. */
   async mount(name: string, settings: MountSettings): Promise<Mount> {
     checkIdPart(name, "The mount");
     const known = this.#mounts.get(name);
     if (known !== undefined) {
-      if (known.root === settings.root) return known;
+      if (known.root === settings.root) return this.#again(known, settings);
       throw new KumikoError("already_exists", `@${name} is the folder ${known.root}.`, {
         mount: name,
         root: known.root,
@@ -95,11 +100,14 @@ export class Mounts implements FilePort {
 
   /** Its blocks and their history stay. */
   async unmount(name: string): Promise<void> {
-    const mount = this.named(name);
-    const kept: Kept = { root: mount.root, unmounted: true };
+    const mount = this.#failed.has(name) ? undefined : this.named(name);
+    const root = mount?.root ?? this.#failed.get(name)!.root;
+    const kept: Kept = { root, unmounted: true };
     await this.#options.kernel.named(SPACE).put(name, JSON.stringify(kept));
     this.#mounts.delete(name);
-    await mount[Symbol.asyncDispose]();
+    this.#failed.delete(name);
+    this.#troubles.delete(name);
+    await mount?.[Symbol.asyncDispose]();
   }
 
   /** Where paths are that name no folder. */
@@ -112,7 +120,7 @@ export class Mounts implements FilePort {
     const mount = this.#mounts.get(name);
     if (mount !== undefined) return mount;
     const failed = this.#failed.get(name);
-    if (failed !== undefined) throw failed;
+    if (failed !== undefined) throw failed.error;
     const names = [...this.#mounts.keys()].map((each) => `@${each}`);
     throw new KumikoError(
       "not_on_disk",
@@ -132,7 +140,7 @@ export class Mounts implements FilePort {
     const mounts = this.list();
     const [first] = mounts;
     if (first === undefined) {
-      for (const error of this.#failed.values()) throw error;
+      for (const { error } of this.#failed.values()) throw error;
       throw new KumikoError(
         "not_on_disk",
         `"${given}" is no block (a block is written context~actor~number, for example main~claude~42), and no folder is ` +
@@ -140,9 +148,7 @@ export class Mounts implements FilePort {
         { value: given },
       );
     }
-    const mount = given.startsWith("/")
-      ? (mounts.find(({ root }) => given === root || given.startsWith(`${root}/`)) ?? first)
-      : first;
+    const mount = given.startsWith("/") ? (innermost(mounts, given) ?? first) : first;
     return { mount, path: mount.source.disk.resolve(given) };
   }
 
@@ -158,12 +164,13 @@ export class Mounts implements FilePort {
     operation: Operation,
     target: string,
   ): Decision | undefined {
-    const asked = fileOperations[operation];
+    const asked = ruled[operation];
     if (asked === undefined || !target.startsWith("@")) return undefined;
     const found = this.fileOf(target);
     if (found !== undefined) return found.mount.decide(found.file.path, asked, kind);
     // A block that is just made is no file yet; whoever makes it has asked.
-    if (operation === "create" || kind === "disk" || kind === "system") return undefined;
+    if (operation === "create" || kind === "disk" || kind === "system")
+      return { decision: "allow", reason: "what a folder needs by itself is allowed." };
     return {
       decision: "deny",
       reason: "its folder is not mounted now, so nobody knows its rules.",
@@ -192,6 +199,11 @@ export class Mounts implements FilePort {
   /** Resolves when every folder is being watched and was compared with what was known of it. */
   async watched(): Promise<void> {
     await Promise.all(this.#starting);
+  }
+
+  rules(): ConversationRules | undefined {
+    const [own] = this.#mounts.values();
+    return own?.rules;
   }
 
   hidden(block: string): boolean {
@@ -225,10 +237,35 @@ export class Mounts implements FilePort {
   }
 
   #check(mount: Mount, path: string, operation: Operation, invocation: Invocation): void {
-    const asked = fileOperations[operation];
+    const asked = ruled[operation];
     if (asked === undefined) return;
     const { kind = "person" } = invocation;
     mount.check(path, asked, { actor: invocation.actor, kind });
+  }
+
+  /** Rules that cannot be read leave the folder as it was mounted. */
+  async #again(known: Mount, settings: MountSettings): Promise<Mount> {
+    const { kernel } = this.#options;
+    const kept = await kernel.named(SPACE).get(known.name);
+    const before = kept === undefined ? { root: known.root } : (JSON.parse(kept) as Kept);
+    if (sameSettings(before, settings)) return known;
+    // Closed first: what it knows of its files is written down then.
+    this.#mounts.delete(known.name);
+    await known[Symbol.asyncDispose]();
+    try {
+      const mount = await this.#open(known.name, settings);
+      await kernel.named(SPACE).put(known.name, JSON.stringify(settings));
+      return mount;
+    } catch (error) {
+      await this.#tryToOpen(known.name, before);
+      throw error;
+    }
+  }
+
+  #trouble(mount: string, error: KumikoError): void {
+    if (error.facts["trouble"] === "root_back") this.#troubles.delete(mount);
+    else this.#troubles.set(mount, error);
+    this.#told(mount, error);
   }
 
   async #tryToOpen(name: string, settings: MountSettings): Promise<void> {
@@ -236,7 +273,7 @@ export class Mounts implements FilePort {
       await this.#open(name, settings);
     } catch (error) {
       if (!(error instanceof KumikoError)) throw error;
-      this.#failed.set(name, error);
+      this.#failed.set(name, { root: settings.root, error });
       this.#options.onTrouble(name, error);
     }
   }
@@ -255,4 +292,16 @@ export class Mounts implements FilePort {
     }
     return mount;
   }
+}
+
+function sameSettings(one: MountSettings, other: MountSettings): boolean {
+  const asText = ({ root, manual, rules = [] }: MountSettings): string =>
+    JSON.stringify([root, manual ?? null, rules]);
+  return asText(one) === asText(other);
+}
+
+/** A folder in a folder has rules of its own. */
+function innermost(mounts: readonly Mount[], absolute: string): Mount | undefined {
+  const around = mounts.filter(({ root }) => absolute === root || absolute.startsWith(`${root}/`));
+  return around.toSorted((left, right) => right.root.length - left.root.length)[0];
 }

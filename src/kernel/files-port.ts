@@ -1,4 +1,4 @@
-import type { CallerKind, Decision, Operation } from "./gate.ts";
+import type { CallerKind, ConversationRules, Decision, Operation } from "./gate.ts";
 import type { Invocation } from "./invocation.ts";
 
 /**
@@ -11,6 +11,8 @@ export interface FilePort extends AsyncDisposable {
    * the operation, or this throws why not.
    */
   target(invocation: Invocation, given: string, operation: Operation): Promise<string>;
+  /** Those of the kernel's own folder, for what is no file; undefined when it has none. */
+  rules(): ConversationRules | undefined;
   /** Undefined when the target is no file. */
   authorise(
     caller: { readonly actor: string; readonly kind?: CallerKind | undefined },

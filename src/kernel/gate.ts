@@ -1,4 +1,5 @@
-import { KumikoError } from "../base/index.ts";
+import { isBlockId, KumikoError, parseBlockId } from "../base/index.ts";
+import { decideBlock, type FileOperation, type Rules } from "../permission/index.ts";
 
 /** What the gate is asked for. Only files have rules about reading. */
 export type Operation =
@@ -33,6 +34,33 @@ export type Authorise = (
   target: string,
   kind?: CallerKind,
 ) => Promise<Decision>;
+
+/** The operations that rules know; all others are for whoever's token has the scope. */
+export const ruled: { readonly [operation in Operation]?: FileOperation } = {
+  read: "read",
+  append: "append",
+  create: "create",
+  change: "change",
+  delete: "delete",
+};
+
+const ALLOWED: Decision = { decision: "allow", reason: "no rule is about it" };
+
+export type ConversationRules = Pick<Rules, "conversations">;
+
+/** What rules say of a block of a conversation: an agent may write its own, and asks about others'. */
+export function decideConversation(
+  rules: ConversationRules | undefined,
+  { actor, kind = "person" }: { readonly actor: string; readonly kind?: CallerKind | undefined },
+  operation: Operation,
+  target: string,
+): Decision {
+  const asked = ruled[operation];
+  // Without a folder there is no file to write rules in.
+  if (rules === undefined || asked === undefined || !isBlockId(target)) return ALLOWED;
+  const { context, actor: owner } = parseBlockId(target);
+  return decideBlock(rules, { context, owner }, asked, { actor, kind });
+}
 
 /** Asks the gate for several targets; the first that is not allowed is told. */
 export async function checkAllowed(

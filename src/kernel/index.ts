@@ -5,7 +5,13 @@ export type { NewBlock } from "./block-writing.ts";
 export type { Applied, AppliedChange } from "./commit/door.ts";
 export type { ContextInfo } from "./contexts.ts";
 export type { FilePort } from "./files-port.ts";
-export type { CallerKind, Decision, Operation } from "./gate.ts";
+export {
+  type CallerKind,
+  type ConversationRules,
+  type Decision,
+  type Operation,
+  ruled,
+} from "./gate.ts";
 export { eventUnits } from "./flow/feed.ts";
 export type { FeedEvent } from "../protocol/index.ts";
 export {

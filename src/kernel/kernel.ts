@@ -13,7 +13,7 @@ import { diagnose, type Diagnosis } from "./doctor.ts";
 import { type FeedReader, toEvent } from "./flow/feed.ts";
 import { FlowBus, type FlowReader } from "./flow/flow-bus.ts";
 import type { FilePort } from "./files-port.ts";
-import { type Authorise, checkAllowed, type Operation } from "./gate.ts";
+import { type Authorise, checkAllowed, decideConversation, type Operation } from "./gate.ts";
 import type { Invocation } from "./invocation.ts";
 import { type ListedBlock, Listing } from "./listing.ts";
 import { LiveDocuments } from "./live-documents.ts";
@@ -65,8 +65,6 @@ export interface NamedValues {
   put(key: string, value: string | undefined): Promise<void>;
 }
 
-const allowAll: Authorise = () => Promise.resolve({ decision: "allow", reason: "no rules yet" });
-
 /**
  * One workspace: its contexts, their blocks, and the one door through which they change. What it shows is
  * on disk.
@@ -111,7 +109,8 @@ export class Kernel implements AsyncDisposable {
     this.feed = flow.feed.reader;
     const authorise: Authorise = async (actor, operation, target, kind) =>
       this.#files?.authorise({ actor, kind }, operation, target) ??
-      (options.authorise ?? allowAll)(actor, operation, target, kind);
+      options.authorise?.(actor, operation, target, kind) ??
+      decideConversation(this.#files?.rules(), { actor, kind }, operation, target);
     this.#authorise = authorise;
     this.contexts = new Contexts({
       store: options.store,
@@ -381,6 +380,11 @@ export class Kernel implements AsyncDisposable {
       list: () => list.call(this.#store, space),
       put: (key, value) => put.call(this.#store, space, key, value),
     };
+  }
+
+  /** Tells whoever waits how far something is that takes a while. */
+  progress(notice: Notice<"progress">): void {
+    this.#flow.publish("progress", notice);
   }
 
   /** Tells whoever listens to what can be read. */

@@ -32,8 +32,8 @@ export interface WorldOptions {
   readonly timers: Timers;
   newPeer(): string;
   turn?(): Promise<void>;
-  /** The folders of a kernel that was just opened. */
-  files?(kernel: Kernel): Promise<FilePort | undefined>;
+  /** The folders of a kernel that was just opened; with `always` also of one that has none. */
+  files?(kernel: Kernel, how: { readonly always: boolean }): Promise<FilePort | undefined>;
   /** Told of everything stored that turns out to be damaged. */
   onDamage?(report: DamageReport): void;
 }
@@ -53,6 +53,7 @@ export class World implements AsyncDisposable {
   readonly #open = new Map<string, Promise<OpenKernel>>();
   /** Kernels that are given back: whoever opens one again waits. */
   readonly #closing = new Map<string, Promise<void>>();
+  readonly #attaching = new Map<Kernel, Promise<void>>();
   #closed = false;
 
   constructor(options: WorldOptions) {
@@ -118,6 +119,21 @@ export class World implements AsyncDisposable {
       closing.defer(() => this.close(kernel));
   }
 
+  /** Makes a kernel that has no folders one that can have some. */
+  attachFiles(kernel: Kernel): Promise<void> {
+    if (kernel.hasFiles) return Promise.resolve();
+    const known = this.#attaching.get(kernel);
+    if (known !== undefined) return known;
+    const attaching = this.#attach(kernel).finally(() => this.#attaching.delete(kernel));
+    this.#attaching.set(kernel, attaching);
+    return attaching;
+  }
+
+  async #attach(kernel: Kernel): Promise<void> {
+    const attached = await this.#options.files?.(kernel, { always: true });
+    if (attached !== undefined) kernel.attach(attached);
+  }
+
   async #openKernel(id: string): Promise<OpenKernel> {
     checkIdPart(id, "The kernel");
     const { folders, files, ...options } = this.#options;
@@ -128,7 +144,7 @@ export class World implements AsyncDisposable {
     const store = opening.use(await folders.openStore(id));
     const kernel = await Kernel.open({ id, store, ...options });
     opening.move();
-    const attached = await files?.(kernel);
+    const attached = await files?.(kernel, { always: false });
     if (attached !== undefined) kernel.attach(attached);
     const housekeeping = kernel.retention.applyWhenDue();
     // Whoever closes the kernel is told.

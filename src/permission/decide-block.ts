@@ -10,7 +10,7 @@ export interface BlockTarget {
 
 /** Which rule holds for a block of a conversation, and what it says. */
 export function decideBlock(
-  rules: Rules,
+  rules: Pick<Rules, "conversations">,
   { context, owner }: BlockTarget,
   operation: FileOperation,
   { actor, kind }: { readonly actor: string; readonly kind: ActorKind },

@@ -36,9 +36,12 @@ const NOTHING: readonly Escalation[] = [];
 
 /** Which rule holds for a path of one mounted folder, and what it says. The first that matches decides. */
 export class FolderRules {
+  /** What the folder's file says of blocks that are no files. */
+  readonly conversations: Rules["conversations"];
   readonly #candidates: readonly Candidate[];
 
   constructor({ rules, flags = [], isIgnored, ignoreCase }: FolderRulesOptions) {
+    this.conversations = rules?.conversations ?? [];
     const written = [...flags, ...(rules?.files ?? [])].map(
       ({ pattern, from, level, escalate }): Candidate => {
         const glob = compileGlob(pattern, { ignoreCase });
