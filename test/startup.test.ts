@@ -15,12 +15,13 @@ const LISTING = `
 `;
 
 /** The files and packages that a verb loads, as paths below the project. */
-async function loadedBy(home: Home, ...args: string[]): Promise<string[]> {
+async function loadedBy(home: Home, args: readonly string[], input = ""): Promise<string[]> {
   const { folder, environment } = home;
   const hook = pathToFileURL(folder.write("listing.mjs", LISTING)).href;
   const listed = folder.write("listed.json", "[]");
   const env = { ...environment, LISTED: listed };
-  const ended = await runProgram(process.execPath, ["--import", hook, command, ...args], { env });
+  const words = ["--import", hook, command, ...args];
+  const ended = await runProgram(process.execPath, words, { env, input });
   expect(ended).toMatchObject({ code: 0, stderr: "" });
   const urls = JSON.parse(readFileSync(listed, "utf8")) as string[];
   return urls
@@ -28,6 +29,7 @@ async function loadedBy(home: Home, ...args: string[]): Promise<string[]> {
     .map((url) => relative(root, fileURLToPath(url)));
 }
 
+const native = { hook_event_name: "PreToolUse", tool_input: { file_path: "/a.txt" } };
 const TOOLS = /^src\/tools\/|^src\/protocol\/(?!rpc-version|replica-frame|frame-fields)|\/zod\//;
 const KERNEL = /^src\/(kernel|blocks)\/|\/loro-crdt\//;
 const STORE = /^src\/store\/(?!sqlite\/lock)/;
@@ -56,7 +58,7 @@ describe("a verb loads what it needs and nothing else", () => {
   ])("kumiko $args", async ({ args, spared }) => {
     using home = temporaryHome();
     expect(await home.run(["context", "new", "main"])).toMatchObject({ code: 0, err: "" });
-    const files = await loadedBy(home, ...args);
+    const files = await loadedBy(home, args);
     expect(files).toContain("src/cli/main.ts");
     for (const rooms of spared) expect(files.filter((file) => rooms.test(file))).toEqual([]);
   });
@@ -77,13 +79,15 @@ describe("a verb loads what it needs and nothing else", () => {
     },
     { args: ["history", "main~ann~1"] },
     { args: ["search", "Hello"] },
-  ])("kumiko $args with a server", async ({ args }) => {
+    // Run twice for every edit of an agent's.
+    { args: ["hook", "claude-code", "--kernel", "main"], input: JSON.stringify(native) },
+  ])("kumiko $args with a server", async ({ args, input = "" }) => {
     using home = temporaryHome();
     await home.run(["context", "new", "main"]);
     const block = ["--context", "main", "--role", "user", "--kind", "text", "--content", "Hello"];
     await home.run(["block", "create", ...block]);
     await using server = await startServer({ home: home.environment["KUMIKO_HOME"]! });
-    const files = await loadedBy(home, ...args);
+    const files = await loadedBy(home, args, input);
     expect(server.hall.callsUnderWay).toBe(0);
     expect(files).toContain("src/client/client.ts");
     for (const rooms of [TOOLS, SERVING, STORE])

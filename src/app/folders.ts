@@ -17,6 +17,12 @@ export interface RegisteredFolder {
 
 type Known = { readonly [folder: string]: string };
 
+interface Book {
+  readonly folders: Known;
+  /** Folders that kernels have beside their own: whoever stands there means that kernel. */
+  readonly mounted: Known;
+}
+
 /** The kernel of a folder, by its real path: `folders.json`. The same folder has the same kernel under every name. */
 export async function kernelOfFolder(home: HomeFolder, folder: string): Promise<RegisteredFolder> {
   const real = await realFolder(folder);
@@ -25,13 +31,15 @@ export async function kernelOfFolder(home: HomeFolder, folder: string): Promise<
   const alone = `${name.slice(0, 23)}-${sha256Text(real).slice(0, 8)}`;
   const exists = await home.has(name);
   const kernel = await changeSmallFile(file, (text) => {
-    const known = parsed(file, text);
+    const book = parsed(file, text);
+    const known = book.folders;
     const before = known[real];
     if (before !== undefined) return { result: before };
     // A kernel of that name may be another folder's, or nobody's.
     const taken = exists || name === BY_NAME || Object.values(known).includes(name);
     const chosen = taken ? alone : name;
-    return { text: written({ ...known, [real]: chosen }), result: chosen };
+    const folders = { ...known, [real]: chosen };
+    return { text: written({ ...book, folders }), result: chosen };
   });
   return { kernel, folder: real };
 }
@@ -41,7 +49,27 @@ export async function registeredKernel(
   home: HomeFolder,
   folder: string,
 ): Promise<string | undefined> {
-  return (await registeredFolder(home, folder))?.kernel;
+  return (await nearest(home, folder, ({ folders, mounted }) => ({ ...mounted, ...folders })))
+    ?.kernel;
+}
+
+/** Notes that a kernel has a folder beside its own. */
+export function rememberMount(home: HomeFolder, real: string, kernel: string): Promise<void> {
+  return changeMounted(home, (mounted) => ({ ...mounted, [real]: kernel }));
+}
+
+export function forgetMount(home: HomeFolder, real: string): Promise<void> {
+  return changeMounted(home, ({ [real]: _, ...rest }) => rest);
+}
+
+async function changeMounted(home: HomeFolder, change: (mounted: Known) => Known): Promise<void> {
+  const file = fileOf(home);
+  await changeSmallFile(file, (text) => {
+    const book = parsed(file, text);
+    const next = { ...book, mounted: change(book.mounted) };
+    const same = JSON.stringify(next) === JSON.stringify(book);
+    return same ? { result: undefined } : { text: written(next), result: undefined };
+  });
 }
 
 /** The folder itself, or the nearest one above it, if it has a kernel. */
@@ -49,9 +77,17 @@ export async function registeredFolder(
   home: HomeFolder,
   folder: string,
 ): Promise<RegisteredFolder | undefined> {
+  return nearest(home, folder, ({ folders }) => folders);
+}
+
+async function nearest(
+  home: HomeFolder,
+  folder: string,
+  which: (book: Book) => Known,
+): Promise<RegisteredFolder | undefined> {
   const file = fileOf(home);
   if (!existsSync(file)) return undefined;
-  const known = parsed(file, await readSmallFile(file));
+  const known = which(parsed(file, await readSmallFile(file)));
   for (let at = await realFolder(folder); ; at = dirname(at)) {
     const kernel = known[at];
     if (kernel !== undefined) return { folder: at, kernel };
@@ -72,8 +108,8 @@ export async function folderAbove(
 /** Which folder each kernel is for; kernels that were made by name are for none. */
 export async function foldersByKernel(home: HomeFolder): Promise<ReadonlyMap<string, string>> {
   const file = fileOf(home);
-  const known = parsed(file, await readSmallFile(file));
-  return new Map(Object.entries(known).map(([folder, kernel]) => [kernel, folder]));
+  const { folders } = parsed(file, await readSmallFile(file));
+  return new Map(Object.entries(folders).map(([folder, kernel]) => [kernel, folder]));
 }
 
 function fileOf({ place }: HomeFolder): string {
@@ -106,11 +142,11 @@ function nameOf(real: string): string {
   return /[a-z0-9]/i.test(name.normalize("NFKD")) ? fitting(name) : "folder";
 }
 
-function parsed(file: string, text: string | undefined): Known {
-  if (text === undefined) return {};
+function parsed(file: string, text: string | undefined): Book {
+  if (text === undefined) return { folders: {}, mounted: {} };
   try {
-    const { format, folders } = JSON.parse(text) as { format?: unknown; folders?: unknown };
-    if (format === 1 && isKnown(folders)) return folders;
+    const { format, folders, mounted = {} } = JSON.parse(text) as { [name: string]: unknown };
+    if (format === 1 && isKnown(folders) && isKnown(mounted)) return { folders, mounted };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
@@ -130,6 +166,7 @@ function isKnown(value: unknown): value is Known {
   );
 }
 
-function written(folders: Known): string {
-  return `${JSON.stringify({ format: 1, folders }, null, 2)}\n`;
+function written({ folders, mounted }: Book): string {
+  const beside = Object.keys(mounted).length > 0 ? { mounted } : {};
+  return `${JSON.stringify({ format: 1, folders, ...beside }, null, 2)}\n`;
 }

@@ -43,8 +43,11 @@ const LOOKING = "looking for a server";
  * The server of a home, if one runs. What `server.json` says counts only while the lock is held by the process it
  * names: a port that a dead server left may be anybody's, and would be sent the owner's token.
  */
-export async function findServer(home: string): Promise<ServerNote | undefined> {
-  const until = performance.now() + STARTING;
+export async function findServer(
+  home: string,
+  starting = STARTING,
+): Promise<ServerNote | undefined> {
+  const until = performance.now() + starting;
   for (;;) {
     const holder = await holderOf(home);
     if (holder === undefined) return undefined;

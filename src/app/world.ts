@@ -23,7 +23,7 @@ export function openWorld(
     folders: home,
     clock,
     timers: realTimers,
-    files: (kernel) => openMounts(home, kernel, { watch, onTrouble }),
+    files: (kernel, { always }) => openMounts(home, kernel, { watch, onTrouble, always }),
     newPeer: randomPeer,
     // What other sockets have to say is read before a group is written.
     turn: () => new Promise((resolve) => setImmediate(resolve)),
@@ -35,10 +35,11 @@ export function openWorld(
 async function openMounts(
   home: HomeFolder,
   kernel: Kernel,
-  options: Required<FolderOptions>,
+  { always, ...options }: Required<FolderOptions> & { readonly always: boolean },
 ): Promise<FilePort | undefined> {
   const folder = (await foldersByKernel(home)).get(kernel.id);
-  if (folder === undefined && (await kernel.named("mounts").list()).length === 0) return undefined;
+  const none = folder === undefined && (await kernel.named("mounts").list()).length === 0;
+  if (none && !always) return undefined;
   const { Mounts } = await import("../files/index.ts");
   return Mounts.open({ kernel, clock, timers: realTimers, folder, ...options });
 }

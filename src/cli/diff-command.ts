@@ -1,8 +1,11 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { isBlockId, KumikoError } from "../base/index.ts";
 import { measuredUnifiedDiff } from "../blocks/patch/index.ts";
 import { printedDiff, printJson } from "./answer.ts";
 import { exitCode } from "./exit-code.ts";
 import type { HomeFlags } from "./home/options.ts";
+import { targetFrom } from "./home/paths.ts";
 import { decodeNamed, readNamedBytes } from "./input.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -11,20 +14,26 @@ export interface DiffFlags extends HomeFlags {
   readonly label: readonly string[];
 }
 
-/** Of two files, or of two versions when the first name is a block. */
+/** Of two files, of two versions when the first name is a block or there is a version, or of a file and its block. */
 export async function runDiff(
   terminal: Terminal,
-  [oldName, newName, to]: readonly [string, string, string | undefined],
+  [oldName, newName, to]: readonly [string, string | undefined, string | undefined],
   flags: DiffFlags,
 ): Promise<number> {
-  if (isBlockId(oldName)) {
+  if (newName === undefined) {
+    refuseFlags(flags, ["context", "label"], "a file is compared with its block");
+    const { diffFile } = await import("./files/text-command.ts");
+    return diffFile(terminal, oldName, flags);
+  }
+  if (isBlockId(oldName) || isVersion(terminal, newName)) {
     refuseFlags(
       flags,
       ["context", "label"],
       `${oldName} is a block (a file is written ./${oldName})`,
     );
     const { diffBlock } = await import("./home/diff-block.ts");
-    return diffBlock(terminal, { block: oldName, from: newName, to }, flags);
+    const block = targetFrom(terminal, oldName);
+    return diffBlock(terminal, { block, from: newName, to }, flags);
   }
   refuseFlags(flags, ["home", "kernel", "actor"], `${oldName} is a file`);
   if (to !== undefined) {
@@ -33,6 +42,11 @@ export async function runDiff(
     });
   }
   return diffFiles(terminal, oldName, newName, flags);
+}
+
+/** A file of such a name is meant before a version. */
+function isVersion(terminal: Terminal, word: string): boolean {
+  return /^\d{1,15}$/.test(word) && !existsSync(resolve(terminal.folder, word));
 }
 
 /** An option that would do nothing is a mistake. */

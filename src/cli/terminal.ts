@@ -12,6 +12,8 @@ export interface Terminal {
   readInput(): Promise<Uint8Array>;
   print(text: string): Promise<void>;
   complain(text: string): Promise<void>;
+  /** Shows a line in the place of the last one; an empty one takes it away. Undefined where nobody watches. */
+  readonly progress?: ((line: string) => Promise<void>) | undefined;
   /** Asks the person and gives what they typed. */
   ask(question: string): Promise<string>;
   /** Ctrl-C and SIGTERM abort the signal instead of ending the process, until it is disposed. */
@@ -32,6 +34,9 @@ export function processTerminal(): Terminal {
     readInput: () => buffer(process.stdin),
     print: (text) => write(process.stdout, process.stdout.isTTY ? harmless(text) : text),
     complain: (text) => write(process.stderr, process.stderr.isTTY ? harmless(text) : text),
+    progress: process.stderr.isTTY
+      ? (line) => write(process.stderr, `\r\u001b[K${harmless(line)}`)
+      : undefined,
     ask,
     interruption: processInterruption,
   };

@@ -1,8 +1,10 @@
 import { Command } from "commander";
 import { answering } from "./answer.ts";
 import { addAgentVerbs } from "./doors/agent-verbs.ts";
+import { addHookVerb } from "./doors/hook-verb.ts";
 import { addMcpVerb } from "./doors/mcp-verb.ts";
 import { addDoorVerbs } from "./doors/verbs.ts";
+import { addFileVerbs } from "./files/verbs.ts";
 import { homeOptions, wholeNumber } from "./home/options.ts";
 import { addHomeVerbs } from "./home/verbs.ts";
 import type { Terminal } from "./terminal.ts";
@@ -27,6 +29,8 @@ export async function verbs(
   addDoorVerbs(terminal, program, finish);
   addMcpVerb(terminal, program, finish);
   addAgentVerbs(terminal, program, finish);
+  addHookVerb(terminal, program, finish);
+  addFileVerbs(terminal, program, finish);
   await addHomeVerbs(terminal, program, argv, finish);
 
   const patch = program.command("patch").description("check or apply a unified diff");
@@ -108,11 +112,13 @@ function addDiffVerb(terminal: Terminal, program: Command, finish: (code: number
   const diff = program
     .command("diff")
     .description(
-      "print the unified diff of two texts, or of two versions of a block; the exit code is 1 when they differ",
+      "print the unified diff of two texts, of two versions of a block, or of a file on disk and its block; the exit code is 1 when they differ",
     )
-    .usage("<old> <new> [options]\n       kumiko diff <block> <from> [to] [options]")
+    .usage(
+      "<old> <new> [options]\n       kumiko diff <block-or-path> <from> [to] [options]\n       kumiko diff <path> [options]",
+    )
     .argument("<old>", "a file, - for standard input, or a block (a file of such a name: ./…)")
-    .argument("<new>", "a file, - for standard input, or the block's earlier version")
+    .argument("[new]", "a file, - for standard input, or the block's earlier version")
     .argument("[to]", "the block's later version (default: now)")
     .option(
       "-U, --context <n>",
@@ -121,7 +127,7 @@ function addDiffVerb(terminal: Terminal, program: Command, finish: (code: number
     )
     .option("--label <name>", "print this name instead (first: old, second: new)", collected, []);
   homeOptions(diff).action(
-    async (oldName: string, newName: string, to: string | undefined, flags) => {
+    async (oldName: string, newName: string | undefined, to: string | undefined, flags) => {
       const run = async (): Promise<number> =>
         (await import("./diff-command.ts")).runDiff(terminal, [oldName, newName, to], flags);
       finish(await answering(terminal, flags.json, run));

@@ -37,9 +37,12 @@ export function addAgentVerbs(terminal: Terminal, program: Command, finish: Fini
   program
     .command("connect <agent>")
     .description(
-      `make an agent use Kumiko: print its MCP configuration, or write it (${agentNames.join(", ")})`,
+      `make an agent use Kumiko: print its MCP configuration and hooks, or write them (${agentNames.join(", ")})`,
     )
-    .addOption(new Option("--write", "put it into the agent's file; everything else there stays"))
+    .addOption(
+      new Option("--write", "put it into the agent's files, hooks included; everything else stays"),
+    )
+    .option("--remove", "take it out of them again")
     .option("--global", "for all folders, not only this one: in a file of your own")
     .option("--absolute", "with this machine's paths, also in a file that people share")
     .option("--home <folder>", home)

@@ -19,6 +19,19 @@ export interface Agent {
   entry(command: readonly string[]): { readonly [name: string]: unknown };
   /** What a person has to know beside. */
   readonly note?: string;
+  /** Undefined where none are installed: what the agent's own tools change is blamed on `disk`. */
+  readonly hooks?: AgentHooks;
+}
+
+/** How an agent tells others what its own tools change: it runs commands, named in a file, before and after. */
+export interface AgentHooks {
+  readonly project: string;
+  readonly global: string;
+  /** What the agent calls itself over MCP: with both kinds of tools it is one actor. */
+  readonly actor: string;
+  readonly events: readonly string[];
+  /** Its tools that change files, as its file names them. */
+  readonly matcher: string;
 }
 
 export const agents: { readonly [name in AgentName]: Agent } = {
@@ -29,6 +42,13 @@ export const agents: { readonly [name in AgentName]: Agent } = {
     global: ".claude.json",
     keys: ["mcpServers", "kumiko"],
     entry: ([command, ...args]) => ({ type: "stdio", command, args }),
+    hooks: {
+      project: ".claude/settings.json",
+      global: ".claude/settings.json",
+      actor: "claude-code",
+      events: ["PreToolUse", "PostToolUse"],
+      matcher: "Edit|MultiEdit|Write|NotebookEdit",
+    },
   },
   codex: {
     title: "Codex",
@@ -60,15 +80,22 @@ export const agents: { readonly [name in AgentName]: Agent } = {
 /** The file in which an agent looks, for one folder or for all. */
 export function configurationFile(
   terminal: Pick<Terminal, "folder" | "environment">,
-  { project, global }: Agent,
+  { project, global }: Pick<Agent, "project" | "global">,
   everywhere: boolean,
 ): string {
   if (!everywhere) return join(terminal.folder, project);
-  const { HOME = "", XDG_CONFIG_HOME = "", CODEX_HOME = "" } = terminal.environment;
+  const {
+    HOME = "",
+    XDG_CONFIG_HOME = "",
+    CODEX_HOME = "",
+    CLAUDE_CONFIG_DIR = "",
+  } = terminal.environment;
   if (global.startsWith(".config/") && isAbsolute(XDG_CONFIG_HOME))
     return join(XDG_CONFIG_HOME, global.slice(".config/".length));
   if (global.startsWith(".codex/") && isAbsolute(CODEX_HOME))
     return join(CODEX_HOME, global.slice(".codex/".length));
+  if (global.startsWith(".claude/") && isAbsolute(CLAUDE_CONFIG_DIR))
+    return join(CLAUDE_CONFIG_DIR, global.slice(".claude/".length));
   return join(HOME, global);
 }
 
@@ -117,6 +144,7 @@ function configurationText(agent: Agent, command: readonly string[]): string {
   return [`[${group}.${name}]`, ...pairs].join("\n");
 }
 
-function quoted(word: string): string {
+/** As a shell reads it. */
+export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -9,17 +9,33 @@ import type { Terminal } from "../terminal.ts";
 import { decodeText, readPlainFile } from "../text-file.ts";
 import { writeFiles } from "../write-files.ts";
 import { type Agent, type AgentName, agentNames, agents, configurationFile } from "./agents.ts";
-import { withMembers } from "./json-edit.ts";
-import { isUsualHome, mcpCommand, sharedMcpCommand } from "./mcp-start.ts";
+import { withHooks, withoutHooks } from "./agent-hooks.ts";
+import { withMembers, without } from "./json-edit.ts";
+import {
+  isUsualHome,
+  mcpCommand,
+  ownCommand,
+  sharedCommand,
+  sharedMcpCommand,
+} from "./mcp-start.ts";
 import { type OwnFlags, placeOf } from "./place.ts";
 import { NotEditable } from "./text-scanner.ts";
-import { withTable } from "./toml-edit.ts";
+import { withoutTable, withTable } from "./toml-edit.ts";
 
 export interface ConnectFlags extends OwnFlags {
   readonly write?: boolean;
+  /** Takes out again what `write` puts there. */
+  readonly remove?: boolean;
   readonly global?: boolean;
   /** This machine's paths also in a file that people share. */
   readonly absolute?: boolean;
+}
+
+/** A file of the agent's, and what Kumiko needs in it. */
+interface Part {
+  readonly path: string;
+  /** With it, or without when it is to be removed. */
+  readonly edit: (old: string) => string;
 }
 
 /** The agent's file, as it is and as it should be. */
@@ -31,44 +47,81 @@ interface Plan {
   readonly text: string;
 }
 
-/** Prints what an agent needs to use Kumiko, or puts it into the agent's file and leaves everything else there. */
+/** What became of a file. */
+interface Written {
+  readonly file: string;
+  readonly changed: boolean;
+  /** Under which name what was there is kept. */
+  readonly backup: string | null;
+  readonly diff: string;
+}
+
+/** Prints what an agent needs to use Kumiko, or puts it into the agent's files and leaves everything else there. */
 export async function connectAgent(
   terminal: Terminal,
   name: string,
   flags: ConnectFlags,
 ): Promise<number> {
   const agent = agentOf(name);
-  const { command, notes } = chosenCommand(terminal, flags);
-  const path = configurationFile(terminal, agent, flags.global ?? false);
-  const alone = edited(agent, command, "", path);
-  if (flags.write !== true) {
-    if (flags.json)
-      await printJson(terminal, { ok: true, agent: name, file: path, text: alone, notes });
-    else await terminal.print(described(terminal, agent, path, alone, notes));
+  if (flags.write === true && flags.remove === true) {
+    throw new KumikoError("invalid_argument", "Say --write or --remove, not both.", {
+      argument: "remove",
+    });
+  }
+  const { command, hook, notes } = chosenCommands(terminal, name, flags);
+  const all = notesOf(agent, notes);
+  const { hooks } = agent;
+  const everywhere = flags.global ?? false;
+  const remove = flags.remove === true;
+  const mcp: Part = {
+    path: configurationFile(terminal, agent, everywhere),
+    edit: (old) => (remove ? withoutEntry(agent, old) : withEntry(agent, command, old)),
+  };
+  const own: Part | undefined = hooks && {
+    path: configurationFile(terminal, hooks, everywhere),
+    edit: (old) => (remove ? withoutHooks(old, hooks) : withHooks(old, hooks, hook)),
+  };
+  if (flags.write !== true && !remove) {
+    const [text, hooksText] = [mcp.edit(""), own?.edit("")];
+    if (flags.json) {
+      const said = own === undefined ? null : { file: own.path, text: hooksText };
+      await printJson(terminal, {
+        ok: true,
+        agent: name,
+        file: mcp.path,
+        text,
+        hooks: said,
+        notes: all,
+      });
+    } else {
+      const parts = [mcp, ...(own === undefined ? [] : [own])];
+      await terminal.print(described(terminal, agent, parts, all));
+    }
     return exitCode.fine;
   }
-  const plan = await planned(agent, command, path);
-  const changed = plan.text !== plan.old;
-  const backup = changed ? await write(terminal, plan) : null;
-  const diff = changed
-    ? measuredUnifiedDiff(plan.old, plan.text, { oldName: path, newName: path, context: 3 }).text
-    : "";
+  const plans = [await planned(mcp), ...(own === undefined ? [] : [await planned(own)])];
+  const [entry, hooked] = await write(terminal, plans);
+  const notable = remove ? [] : all;
   if (flags.json) {
-    await printJson(terminal, { ok: true, agent: name, file: path, changed, backup, diff, notes });
+    const said = { ...entry!, hooks: hooked ?? null, notes: notable };
+    await printJson(terminal, { ok: true, agent: name, ...said });
     return exitCode.fine;
   }
-  if (!changed) {
-    await terminal.print(`${path} already says so: nothing was changed.\n`);
-    return exitCode.fine;
-  }
-  const lines = [
-    printedDiff(terminal, diff).trimEnd(),
-    "",
-    `Written to ${path}: ${bold(terminal, agent.title)} starts \`${command.join(" ")}\` from its next start on.`,
-    ...(backup === null ? [] : [dim(terminal, `what was there before: ${backup}`)]),
-    ...notesOf(agent, notes),
-  ];
-  await terminal.print(`${lines.join("\n")}\n`);
+  const lines = [entry!, ...(hooked === undefined ? [] : [hooked])].flatMap((each) => {
+    const says = remove ? "has nothing of Kumiko" : "already says so";
+    if (!each.changed) return [`${each.file} ${says}: nothing was changed.`];
+    const start = `starts \`${command.join(" ")}\` from its next start on.`;
+    const tells = "says what it changes with its own tools, from its next start on.";
+    const does = `${bold(terminal, agent.title)} ${each === entry ? start : tells}`;
+    return [
+      printedDiff(terminal, each.diff).trimEnd(),
+      "",
+      remove ? `Taken out of ${each.file}.` : `Written to ${each.file}: ${does}`,
+      ...(each.backup === null ? [] : [dim(terminal, `what was there before: ${each.backup}`)]),
+    ];
+  });
+  const changed = entry!.changed || hooked?.changed === true;
+  await terminal.print(`${[...lines, ...(changed ? notable : [])].join("\n")}\n`);
   return exitCode.fine;
 }
 
@@ -81,21 +134,12 @@ function agentOf(name: string): Agent {
   );
 }
 
-async function planned(agent: Agent, command: readonly string[], path: string): Promise<Plan> {
+async function planned({ path, edit }: Part): Promise<Plan> {
   const real = await realTarget(path, path);
   const before = await readPlainFile(real, path);
   const old = before === null ? "" : decodeText(before.bytes, path);
-  return { path, real, before, old, text: edited(agent, command, old, path) };
-}
-
-/** An agent's file with Kumiko in it. */
-function edited(agent: Agent, command: readonly string[], old: string, path: string): string {
-  const entry = agent.entry(command);
-  const blank = old.trim() === "";
   try {
-    if (agent.format === "toml") return withTable(old, agent.keys, entry);
-    if (!blank && agent.format === "json") JSON.parse(old.replace(/^\uFEFF/, ""));
-    return withMembers(blank ? "{}\n" : old, keysIn(agent, old), entry);
+    return { path, real, before, old, text: edit(old) };
   } catch (error) {
     if (!(error instanceof NotEditable || error instanceof SyntaxError)) throw error;
     throw new KumikoError(
@@ -107,6 +151,24 @@ function edited(agent: Agent, command: readonly string[], old: string, path: str
   }
 }
 
+/** An agent's file with Kumiko in it. */
+function withEntry(agent: Agent, command: readonly string[], old: string): string {
+  const entry = agent.entry(command);
+  if (agent.format === "toml") return withTable(old, agent.keys, entry);
+  checkJson(agent, old);
+  return withMembers(old.trim() === "" ? "{}\n" : old, keysIn(agent, old), entry);
+}
+
+function withoutEntry(agent: Agent, old: string): string {
+  if (agent.format === "toml") return withoutTable(old, agent.keys);
+  checkJson(agent, old);
+  return old.trim() === "" ? old : without(old, keysIn(agent, old));
+}
+
+function checkJson({ format }: Agent, old: string): void {
+  if (old.trim() !== "" && format === "json") JSON.parse(old.replace(/^\uFEFF/, ""));
+}
+
 /** Newer files of opencode name servers one level deeper. */
 function keysIn({ keys }: Agent, old: string): readonly string[] {
   const [group, name] = keys;
@@ -115,27 +177,28 @@ function keysIn({ keys }: Agent, old: string): readonly string[] {
     : keys;
 }
 
-/** Gives the name under which what was there is kept. */
-async function write(terminal: Terminal, plan: Plan): Promise<string | null> {
-  const { path, real, before, text } = plan;
+/** Writes what changes, all of it or nothing, each beside a copy of what was there. */
+async function write(terminal: Terminal, plans: readonly Plan[]): Promise<Written[]> {
   using interruption = terminal.interruption();
-  const kept = { executable: false, mode: before?.mode ?? null, owner: owner(before) };
-  const backup = before === null ? null : await freeName(`${path}.before-kumiko`);
-  const changes: FileChange[] = [
-    {
-      ...kept,
-      path,
-      file: real,
-      before: before?.bytes ?? null,
-      after: Buffer.from(text),
-    },
-  ];
-  if (backup !== null && before !== null) {
-    const file = await realTarget(backup, backup);
-    changes.unshift({ ...kept, path: backup, file, before: null, after: before.bytes });
+  const changes: FileChange[] = [];
+  const written: Written[] = [];
+  for (const { path, real, before, old, text } of plans) {
+    const changed = text !== old;
+    const backup = changed && before !== null ? await freeName(`${path}.before-kumiko`) : null;
+    const names = { oldName: path, newName: path, context: 3 };
+    const diff = changed ? measuredUnifiedDiff(old, text, names).text : "";
+    written.push({ file: path, changed, backup, diff });
+    if (!changed) continue;
+    const kept = { executable: false, mode: before?.mode ?? null, owner: owner(before) };
+    if (backup !== null && before !== null) {
+      const file = await realTarget(backup, backup);
+      changes.push({ ...kept, path: backup, file, before: null, after: before.bytes });
+    }
+    const after = Buffer.from(text);
+    changes.push({ ...kept, path, file: real, before: before?.bytes ?? null, after });
   }
   await writeFiles(changes, interruption.signal);
-  return backup;
+  return written;
 }
 
 function owner(before: Plan["before"]): FileChange["owner"] {
@@ -150,13 +213,21 @@ async function freeName(name: string): Promise<string> {
   }
 }
 
-/** What starts Kumiko, and what a person has to know of it. */
-function chosenCommand(
-  terminal: Terminal,
-  flags: ConnectFlags,
-): { readonly command: readonly string[]; readonly notes: readonly string[] } {
-  if (flags.global === true || flags.absolute === true)
-    return { command: mcpCommand(terminal, flags), notes: [] };
+interface Commands {
+  /** What starts Kumiko for the agent. */
+  readonly command: readonly string[];
+  /** What the agent's hooks run. */
+  readonly hook: readonly string[];
+  /** What a person has to know of it. */
+  readonly notes: readonly string[];
+}
+
+function chosenCommands(terminal: Terminal, name: string, flags: ConnectFlags): Commands {
+  const words = ["hook", name];
+  if (flags.global === true || flags.absolute === true) {
+    const hook = ownCommand(terminal, flags, words);
+    return { command: mcpCommand(terminal, flags), hook, notes: [] };
+  }
   if (flags.home !== undefined) {
     throw new KumikoError(
       "invalid_argument",
@@ -179,27 +250,33 @@ function chosenCommand(
           `Whoever starts the agent must have $KUMIKO_HOME set, as you have: ${placeOf(terminal, flags)}`,
         ]),
   ];
-  return { command, notes };
+  return { command, hook: sharedCommand(terminal, words).command, notes };
 }
 
-function notesOf({ note }: Agent, notes: readonly string[]): string[] {
-  return [...notes, ...(note === undefined ? [] : [note])];
+function notesOf({ title, note, hooks }: Agent, notes: readonly string[]): string[] {
+  const unhooked = `No hooks are installed for ${title}: what it changes with its own tools is blamed on \`disk\`.`;
+  return [
+    ...notes,
+    ...(note === undefined ? [] : [note]),
+    ...(hooks === undefined ? [unhooked] : []),
+  ];
 }
 
 function described(
   terminal: Terminal,
   agent: Agent,
-  path: string,
-  text: string,
+  parts: readonly Part[],
   notes: readonly string[],
 ): string {
   const lines = [
-    `${bold(terminal, agent.title)} reads ${path}:`,
-    "",
-    ...text.trimEnd().split("\n"),
-    "",
+    ...parts.flatMap(({ path, edit }) => [
+      `${bold(terminal, agent.title)} reads ${path}:`,
+      "",
+      ...edit("").trimEnd().split("\n"),
+      "",
+    ]),
     dim(terminal, "kumiko connect … --write puts it there and keeps everything else."),
-    ...notesOf(agent, notes),
+    ...notes,
   ];
   return `${lines.join("\n")}\n`;
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { withMembers } from "./json-edit.ts";
+import { withItem, withMembers, without } from "./json-edit.ts";
 import { NotEditable } from "./text-scanner.ts";
 
 const keys = fc.constantFrom("a", "b", "mcpServers", "kumiko", "x y", '"');
@@ -74,5 +74,37 @@ describe("an object in a JSON text", () => {
   test("two members of one name are refused: nobody knows which counts", () => {
     const text = '{"mcpServers":{"kumiko":{}},"mcpServers":{}}';
     expect(() => withMembers(text, ["mcpServers", "kumiko"], entry)).toThrow(NotEditable);
+  });
+
+  test("takes an item behind the others, and is what it was without it", () => {
+    const group = fc.oneof(fc.constant(undefined), fc.array(json.value, { maxLength: 3 }));
+    fc.assert(
+      fc.property(json.object, group, indents, fc.boolean(), (given, list, indent, windows) => {
+        const hooks = { ...given, ...(list !== undefined && { list }) };
+        const before = { x: 1, hooks, y: [2] };
+        const written = JSON.stringify(before, undefined, indent);
+        const text = windows ? written.replaceAll("\n", "\r\n") : written;
+        const after = withItem(text, ["hooks", "list"], entry);
+        const grown = { ...before, hooks: { ...hooks, list: [...(list ?? []), entry] } };
+        expect(JSON.parse(after)).toEqual(grown);
+        if (text.includes("\r\n")) expect(after.replaceAll("\r\n", "")).not.toContain("\n");
+        const back = without(after, ["hooks", "list", list?.length ?? 0]);
+        // What is empty then goes with it; nothing else moves.
+        const emptied = (list ?? []).length === 0;
+        if (!emptied) expect(back).toBe(text);
+        const { list: _, ...others } = hooks;
+        const { hooks: __, ...bare } = before;
+        const left = Object.keys(others).length > 0 ? { ...bare, hooks: others } : bare;
+        expect(JSON.parse(back)).toEqual(emptied ? left : before);
+      }),
+      { numRuns: 300, seed: 5 },
+    );
+  });
+
+  test("what is not there cannot be taken out, and what is no list takes no item", () => {
+    for (const path of [["a", "b"], ["c"], ["list", 2], ["list", 0, "x"]])
+      expect(without('{"a":{},"list":[1,2]}', path)).toBe('{"a":{},"list":[1,2]}');
+    for (const text of ['{"a":{}}', '{"a":[1,]}', '{"a":[],"a":[]}', '{"a":1}', "[]"])
+      expect(() => withItem(text, ["a"], 1)).toThrow(NotEditable);
   });
 });

@@ -7,17 +7,34 @@ import { type OwnFlags, placeOf } from "./place.ts";
 
 /** The command that an agent on this machine starts for this home. An agent does not have this shell's variables. */
 export function mcpCommand(terminal: Terminal, flags: OwnFlags): string[] {
+  return ownCommand(terminal, flags, ["mcp"]);
+}
+
+export function ownCommand(
+  terminal: Terminal,
+  flags: OwnFlags,
+  words: readonly string[],
+): string[] {
   const home = isUsualHome(terminal, flags) ? [] : ["--home", placeOf(terminal, flags)];
-  return [...startedAs(), "mcp", ...home];
+  return [...startedAs(), ...words, ...home];
+}
+
+interface SharedCommand {
+  readonly command: string[];
+  readonly missing: boolean;
 }
 
 /** For files that people share: nothing of this machine is in it. `missing` when it would not start here. */
-export function sharedMcpCommand(terminal: Terminal): { command: string[]; missing: boolean } {
+export function sharedMcpCommand(terminal: Terminal): SharedCommand {
+  return sharedCommand(terminal, ["mcp"]);
+}
+
+export function sharedCommand(terminal: Terminal, words: readonly string[]): SharedCommand {
   const { PATH = "" } = terminal.environment;
   const onPath = PATH.split(delimiter).some((folder) => folder !== "" && isProgram(folder));
-  if (onPath) return { command: ["kumiko", "mcp"], missing: false };
+  if (onPath) return { command: ["kumiko", ...words], missing: false };
   // Without --no, npx would fetch whatever has that name when the project lacks it.
-  const command = ["npx", "--no", "kumiko", "mcp"];
+  const command = ["npx", "--no", "kumiko", ...words];
   return { command, missing: !isInstalled(terminal.folder) };
 }
 

@@ -5,6 +5,7 @@ import { exitCode } from "../exit-code.ts";
 import { printedBytes } from "../home/bytes.ts";
 import { counted } from "../home/counted.ts";
 import { moment } from "../home/moment.ts";
+import { mountLines } from "../files/mount-lines.ts";
 import { widest } from "../home/columns.ts";
 import { bold, dim } from "../home/paint.ts";
 import type { Terminal } from "../terminal.ts";
@@ -60,13 +61,22 @@ export async function showStatus(terminal: Terminal, flags: StatusFlags): Promis
 function kernelLines(terminal: Terminal, { kernels }: Status): string[] {
   const names = widest(kernels.map(({ kernel }) => kernel));
   const folders = widest(kernels.map(({ folder }) => folder ?? ""));
-  return kernels.map(({ kernel, folder, bytes, contexts, position }) => {
+  return kernels.flatMap(({ kernel, folder, bytes, contexts, position, mounts }) => {
     const open =
       contexts === null
         ? "not open"
         : `${counted(contexts.length, "context")}, position ${position}`;
-    return `${bold(terminal, kernel.padEnd(names))}  ${(folder ?? "").padEnd(folders)}  ${dim(terminal, `${printedBytes(bytes)}, ${open}`)}`;
+    return [
+      `${bold(terminal, kernel.padEnd(names))}  ${(folder ?? "").padEnd(folders)}  ${dim(terminal, `${printedBytes(bytes)}, ${open}`)}`,
+      ...mountLines(narrower(terminal), mounts ?? []).map((line) => `  ${line}`),
+    ];
   });
+}
+
+/** For what is indented. */
+function narrower(terminal: Terminal): Terminal {
+  const { columns } = terminal;
+  return columns === undefined ? terminal : { ...terminal, columns: columns - 2 };
 }
 
 function visitorLines(terminal: Terminal, { connections, clients }: Status, now: number): string[] {

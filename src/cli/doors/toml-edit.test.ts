@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { NotEditable } from "./text-scanner.ts";
-import { withTable } from "./toml-edit.ts";
+import { withoutTable, withTable } from "./toml-edit.ts";
 
 const keys = ["mcp_servers", "kumiko"];
 const values = { command: "node", args: ["kumiko", "mcp"] };
@@ -31,6 +31,18 @@ describe("a table in a TOML text", () => {
     expect(withTable("a = 1\r\n", keys, values)).toBe(
       `a = 1\r\n\r\n${table.replaceAll("\n", "\r\n")}`,
     );
+  });
+
+  test("is taken out again, with what is in it, and nothing else", () => {
+    for (const text of ["", ...others, others.join(""), "a = 1\r\n"]) {
+      expect(withoutTable(withTable(text, keys, values), keys)).toBe(text);
+      expect(withoutTable(text, keys)).toBe(text);
+      const more = '\n# of a\n[mcp_servers.kumiko.env]\nX = "1" # x\n\n# mine\n[b]\nc = 1\n';
+      const after = withoutTable(`${withTable(text, keys, values)}${more}`, keys);
+      expect(after).toContain("\n# mine\n[b]\nc = 1\n");
+      expect(after.startsWith(text)).toBe(true);
+      expect(after.slice(text.length)).not.toContain("kumiko");
+    }
   });
 
   test("is changed where it stands, and keeps its other keys", () => {

@@ -48,6 +48,25 @@ export function withTable(
   return changed.slice(0, after) + missing + changed.slice(after);
 }
 
+/** The text without that table and those in it; everything else stays. */
+export function withoutTable(text: string, keys: readonly string[]): string {
+  const statements = new Scanner(text).statements();
+  refuseOtherForms(statements, keys);
+  let changed = text;
+  // From the end on, so that what stands before keeps its place.
+  for (const [at, { kind, keys: own, start }] of [...statements.entries()].toReversed()) {
+    if (kind === "pair" || !same(own.slice(0, keys.length), keys)) continue;
+    const next = statements.findIndex((each, index) => index > at && each.kind !== "pair");
+    const { end } = statements.at(next < 0 ? -1 : next - 1)!;
+    const line = changed.indexOf("\n", end);
+    const before = changed.slice(0, start);
+    const rest = line < 0 ? "" : changed.slice(line + 1);
+    // The empty line before it was its own.
+    changed = (rest === "" ? before.replace(/(\r?\n)\r?\n$/, "$1") : before) + rest;
+  }
+  return changed;
+}
+
 /** The same may be said inline, by dotted keys or as one of several tables: that is left to people. */
 function refuseOtherForms(statements: readonly Statement[], keys: readonly string[]): void {
   let table: readonly string[] = [];

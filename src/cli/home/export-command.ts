@@ -121,9 +121,10 @@ function entryOf(context: string, exported: Exported, name: string, authors: Aut
 
 /** A line that counts, where a person watches. */
 function progress(terminal: Terminal, json: boolean, all: number): (done: number) => Promise<void> {
-  if (!terminal.interactive || json) return () => Promise.resolve();
+  const { progress: show } = terminal;
+  if (show === undefined || json) return () => Promise.resolve();
   return async (done) => {
-    if (done === all) await terminal.complain(`\r${" ".repeat(40)}\r`);
-    else if (done % 100 === 0) await terminal.complain(`\r${done} of ${all} blocks`);
+    if (done === all) await show("");
+    else if (done % 100 === 0) await show(`${done} of ${all} blocks`);
   };
 }

@@ -1,5 +1,6 @@
 import { styled } from "../answer.ts";
 import type { Terminal } from "../terminal.ts";
+import { type ListedFile, printFileDiff, printFiles, printFileStatus } from "./file-answer.ts";
 import { printBlame, printHistory } from "./history-answer.ts";
 import { bold, diffLines, dim } from "./paint.ts";
 import { printFound, printFoundInBlock } from "./search-answer.ts";
@@ -26,6 +27,9 @@ const forms: { readonly [tool: string]: Print } = {
   block_search: printFoundInBlock,
   kernel_search: printFound,
   block_apply_patch: printPatched,
+  file_list: (terminal, { files }) => printFiles(terminal, files as readonly ListedFile[]),
+  file_diff: printFileDiff,
+  file_status: printFileStatus,
   block_undo: (terminal, answer) => printFlip(terminal, "undid", answer),
   block_redo: (terminal, answer) => printFlip(terminal, "redid", answer),
 };

@@ -58,7 +58,7 @@ export function flagOf(name: string): string {
 }
 
 /** What a call is about, even where it may be left out. */
-const subjects = new Set(["block_id", "edit", "old"]);
+const subjects = new Set(["block_id", "path", "edit", "old"]);
 
 /** The arguments that may be given without their names, in this order. The block comes first. */
 export function wordsOf(args: readonly ToolArgument[]): ToolArgument[] {

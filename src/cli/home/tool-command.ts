@@ -10,9 +10,11 @@ import { printAnswer } from "./tool-answer.ts";
 import { printStream } from "./tool-stream.ts";
 import { verbOf } from "./tools.ts";
 import { callTool } from "./call-tool.ts";
+import type { OpenKernel } from "./access.ts";
+import { namesFile, targetFrom, withShownPaths, withTargets } from "./paths.ts";
 import { homeHint } from "./hints.ts";
 import type { HomeFlags } from "./options.ts";
-import { withKernel } from "./with-kernel.ts";
+import { type Caller, withKernel } from "./with-kernel.ts";
 
 export interface ToolCall {
   readonly args: readonly ToolArgument[];
@@ -29,12 +31,16 @@ export type Input = { readonly [name: string]: unknown };
 
 /** Calls a tool of the kernel. Everything that is read from outside is read before the kernel is opened. */
 export async function runTool(terminal: Terminal, tool: ToolForm, call: ToolCall): Promise<number> {
-  const input = await gatherInput(terminal, call);
+  const said = await gatherInput(terminal, call);
+  const input = withTargets(terminal, tool.name, said);
   const { flags } = call;
   const { family, verb } = verbOf(tool);
   return withKernel(terminal, flags, `kumiko ${family} ${verb}`, async (kernel, caller) => {
     const { KUMIKO_READER, KUMIKO_CONTEXT } = terminal.environment;
     if (tool.streams) return printStream(terminal, flags.json, kernel, caller.signal, input);
+    const { edit } = input;
+    const undoes = tool.name === "block_undo" && typeof edit === "string";
+    if (undoes && namesFile(terminal, edit)) return undo(kernel, caller, edit);
     const answer = (await callTool(kernel, caller, {
       name: tool.name,
       arguments: flags.json ? input : forPeople(tool, input),
@@ -42,11 +48,24 @@ export async function runTool(terminal: Terminal, tool: ToolForm, call: ToolCall
       reader: KUMIKO_READER || `cli-${randomUUID()}`,
       ...(KUMIKO_CONTEXT && { context: KUMIKO_CONTEXT }),
     })) as Input;
+    return show(kernel, answer);
+  });
+
+  async function undo(kernel: OpenKernel, caller: Caller, edit: string): Promise<number> {
+    const { undoInFile } = await import("../files/undo-file.ts");
+    const file = targetFrom(terminal, edit);
+    return show(kernel, await undoInFile(kernel, caller, { file, shown: edit, input }));
+  }
+
+  async function show(kernel: OpenKernel, answer: Input): Promise<number> {
     if (flags.json) await printJson(terminal, { ok: true, counted_from: 0, ...answer });
     else if (input["line_numbers"] === false) await terminal.print(String(answer["content"]));
-    else await printAnswer(terminal, tool.name, input, answer);
+    else {
+      const shown = await withShownPaths(terminal, kernel, answer);
+      await printAnswer(terminal, tool.name, said, shown);
+    }
     return exitCode.fine;
-  });
+  }
 }
 
 /** Lines are numbered here, from 1, where a person reads them. */
@@ -56,7 +75,7 @@ function forPeople({ name }: ToolForm, input: Input): Input {
 
 async function gatherInput(terminal: Terminal, call: ToolCall): Promise<Input> {
   const { args, flags } = call;
-  const named = withWords(call);
+  const named = withWords(call, (word) => isBlockId(word) || namesFile(terminal, word));
   const whole = flags["input"];
   const fromInput = typeof whole === "string" ? [whole] : [];
   const readers = [...fromInput, ...named.values()].filter((raw) => raw === "-");
@@ -100,7 +119,10 @@ async function wholeInput(terminal: Terminal, raw: string): Promise<object> {
 }
 
 /** What was given by name, and the words for those that were not, in order. */
-function withWords({ args, words, given, flags }: ToolCall): Map<string, unknown> {
+function withWords(
+  { args, words, given, flags }: ToolCall,
+  isBlock: (word: string) => boolean,
+): Map<string, unknown> {
   const named = new Map<string, unknown>();
   for (const { name, flag } of args) {
     const value = flags[camelCase(flag)];
@@ -112,7 +134,7 @@ function withWords({ args, words, given, flags }: ToolCall): Map<string, unknown
   let spare = rest.length - open.filter(({ required }) => required).length;
   for (const { name, required } of open) {
     if (rest.length === 0) break;
-    if (!required && (spare <= 0 || (name === "block_id" && !isBlockId(rest[0]!)))) continue;
+    if (!required && (spare <= 0 || (name === "block_id" && !isBlock(rest[0]!)))) continue;
     if (!required) spare -= 1;
     named.set(name, rest.shift());
   }

@@ -7,6 +7,7 @@ import { aliases } from "./aliases.ts";
 import { type ToolArgument, toolArguments, wordsOf } from "./tool-arguments.ts";
 import { type Input, runTool, toolHint } from "./tool-command.ts";
 import { exampleLine } from "./tool-example.ts";
+import { namesFile } from "./paths.ts";
 import { homeOptions } from "./options.ts";
 import { tools, verbOf } from "./tools.ts";
 
@@ -40,8 +41,14 @@ export function addAlias(
   const found = names
     .map((name) => tools.find((tool) => tool.name === name))
     .filter((tool) => tool !== undefined);
-  const tool = isBlockId(first) ? found.at(-1) : found[0];
+  const tool = isBlockId(first) || isFile(terminal, argv) ? found.at(-1) : found[0];
   if (tool !== undefined) program.addCommand(toolVerb(terminal, tool, alias, finish));
+}
+
+/** `search src/a.ts word`: two words, the first of which is a file. */
+function isFile(terminal: Terminal, [, first = "-", second = "-"]: readonly string[]): boolean {
+  if (first.startsWith("-") || second.startsWith("-")) return false;
+  return namesFile(terminal, first) && first !== second;
 }
 
 interface Defaults {

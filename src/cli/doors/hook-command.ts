@@ -1,0 +1,112 @@
+import { existsSync } from "node:fs";
+import { realpath } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { registeredKernel } from "../../app/folders.ts";
+import { HomeFolder, homeFolder } from "../../app/index.ts";
+import { readOwnerToken } from "../../app/owner-token.ts";
+import { findServer } from "../../app/running.ts";
+import { exitCode } from "../exit-code.ts";
+import type { Terminal } from "../terminal.ts";
+import { type AgentName, agents } from "./agents.ts";
+import { claudeCodeCall, type OwnToolCall } from "./hook-payload.ts";
+
+export interface HookFlags {
+  readonly home?: string;
+  readonly kernel?: string;
+  readonly actor?: string;
+  readonly verbose?: boolean;
+}
+
+/** Milliseconds that an agent's tool may be kept waiting, all in all. */
+const LIMIT = 5_000;
+/** Of these, for a server that is just starting. */
+const STARTING = 1_000;
+/** And for its first answer. */
+const ANSWER = 2_500;
+/** And until it is back when it is lost. */
+const LOST = 500;
+
+/**
+ * Tells the running server that an agent changes a file with its own tools. Whatever goes wrong, the agent's tool is
+ * not to suffer for it: with an exit code of 2 it would be refused. Then the change is blamed on `disk`.
+ */
+export async function runHook(terminal: Terminal, name: string, flags: HookFlags): Promise<number> {
+  let outcome: string;
+  try {
+    outcome = await told(terminal, name, flags);
+  } catch (error) {
+    outcome = error instanceof Error ? error.message : String(error);
+  }
+  if (flags.verbose === true) await terminal.complain(`kumiko hook: ${outcome}\n`);
+  return exitCode.fine;
+}
+
+/** Says what came of it. */
+async function told(terminal: Terminal, name: string, flags: HookFlags): Promise<string> {
+  const over = AbortSignal.timeout(LIMIT);
+  const hooks = agents[name as AgentName]?.hooks;
+  if (hooks === undefined) return `${name} is no agent that has hooks here`;
+  const call = claudeCodeCall(await terminal.readInput(), terminal.folder);
+  if (call === undefined) return "this is about no file";
+  const place = homeFolder(flags.home, terminal.environment, terminal.folder);
+  const path = await realPlace(call.path);
+  const kernel = flags.kernel ?? (await kernelOf(place, path, call.folder));
+  if (kernel === undefined) return `${path} is in no folder that has a kernel`;
+  const note = await findServer(place, STARTING);
+  const token = note === undefined ? undefined : await readOwnerToken(place);
+  if (note === undefined || token === undefined) return `no server runs for ${place}`;
+  // As `kumiko mcp` has it, so that both are one agent: what the person said, else what the agent calls itself.
+  const actor = flags.actor ?? (terminal.environment["KUMIKO_ACTOR"] || hooks.actor);
+  const { serverAccess } = await import("../home/server-access.ts");
+  const patience = { first: ANSWER, later: LOST };
+  await using access = await serverAccess({ url: note.url, token }, patience);
+  const made = {
+    name: "file_changed",
+    arguments: { path, ...saidOf(call) },
+    actor,
+    ...(call.call !== undefined && { call_id: call.call }),
+  };
+  const answer = access.kernel(kernel, (each) => each.executeTool(made), { retry: false });
+  await untilOver(over, answer);
+  return `${actor} ${call.begins ? "is about to change" : "changed"} ${path} in ${kernel}`;
+}
+
+function saidOf({ begins, tool, turn }: OwnToolCall): { [name: string]: unknown } {
+  return {
+    ...(begins && { begins }),
+    ...(tool !== undefined && { tool }),
+    ...(turn !== undefined && { turn }),
+  };
+}
+
+/** That of the file's folder; else that of the folder in which the agent works, which may have mounted others. */
+async function kernelOf(place: string, path: string, works: string): Promise<string | undefined> {
+  const home = new HomeFolder(place, "kumiko hook");
+  const [own, around] = [nearestFolder(dirname(path)), nearestFolder(works)];
+  return (await registeredKernel(home, own)) ?? (await registeredKernel(home, around));
+}
+
+/** As the mount knows it, whatever links the agent came by. A link that is the file itself stays one. */
+async function realPlace(path: string): Promise<string> {
+  const folder = nearestFolder(dirname(path));
+  return join(await realpath(folder), relative(folder, path));
+}
+
+/** A file may be about to come into a folder that is not there yet. */
+function nearestFolder(folder: string): string {
+  return existsSync(folder) ? folder : nearestFolder(dirname(folder));
+}
+
+async function untilOver(over: AbortSignal, answer: Promise<unknown>): Promise<void> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = (): void => reject(new Error(`the server took longer than ${LIMIT / 1000} s`));
+  over.addEventListener("abort", stop, { once: true });
+  if (over.aborted) stop();
+  try {
+    await Promise.race([answer, promise]);
+  } finally {
+    over.removeEventListener("abort", stop);
+    // Closing the connection fails what nobody waits for any more.
+    answer.catch(() => undefined);
+  }
+}

@@ -1,0 +1,83 @@
+import { KumikoError } from "../../base/index.ts";
+import { printJson } from "../answer.ts";
+import { exitCode } from "../exit-code.ts";
+import { counted } from "../home/counted.ts";
+import { type FileConflict, printConflict } from "../home/file-answer.ts";
+import type { HomeFlags } from "../home/options.ts";
+import { bold, dim } from "../home/paint.ts";
+import { targetFrom, withShownPaths } from "../home/paths.ts";
+import { withKernel } from "../home/with-kernel.ts";
+import { decodeNamed, readNamedBytes } from "../input.ts";
+import type { Terminal } from "../terminal.ts";
+import { callFileTool } from "./call-file-tool.ts";
+
+/** The exit code is 1 when there are some. */
+export function listConflicts(
+  terminal: Terminal,
+  given: string,
+  flags: HomeFlags,
+): Promise<number> {
+  return withKernel(terminal, flags, "kumiko conflicts", async (kernel, caller) => {
+    const input = given === "" ? {} : { path: targetFrom(terminal, given) };
+    const answer = await callFileTool<{ conflicts: FileConflict[] }>(
+      kernel,
+      caller,
+      "file_status",
+      input,
+    );
+    const shown = await withShownPaths(terminal, kernel, answer.conflicts);
+    const conflicts = answer.conflicts.map((each, at) => ({ ...each, path: shown[at]!.block_id }));
+    if (flags.json) await printJson(terminal, { ok: true, counted_from: 0, conflicts });
+    else if (conflicts.length === 0) await terminal.print("Nothing is in conflict.\n");
+    else {
+      const [first] = conflicts;
+      const lines = conflicts.flatMap((each) => [...printConflict(terminal, each), ""]);
+      const hint = `${counted(conflicts.length, "conflict")}. Decide with: kumiko resolve ${first!.conflict} disk|mine|both, or --text <file>`;
+      await terminal.print(`${[...lines, dim(terminal, hint)].join("\n")}\n`);
+    }
+    return conflicts.length > 0 ? exitCode.different : exitCode.fine;
+  });
+}
+
+const choices = ["disk", "mine", "both"];
+
+export interface ResolveFlags extends HomeFlags {
+  readonly text?: string;
+}
+
+interface Resolved {
+  readonly path: string;
+  readonly block_id: string;
+  readonly version: number;
+}
+
+export async function resolveConflict(
+  terminal: Terminal,
+  conflict: string,
+  choice: string | undefined,
+  flags: ResolveFlags,
+): Promise<number> {
+  const { text: file } = flags;
+  const isChoice = choice !== undefined && choices.includes(choice);
+  if ((file === undefined) !== isChoice || (choice !== undefined && !isChoice)) {
+    throw new KumikoError(
+      "invalid_argument",
+      `Say whose lines stand there from now on: kumiko resolve ${conflict} disk, mine or both; or your own with --text <file>.`,
+      { choices },
+    );
+  }
+  const text =
+    file === undefined ? undefined : decodeNamed(await readNamedBytes(terminal, file), file);
+  return withKernel(terminal, flags, "kumiko resolve", async (kernel, caller) => {
+    const input = text === undefined ? { choice } : { choice: "text", text };
+    const call = { conflict, ...input };
+    const answer = await callFileTool<Resolved>(kernel, caller, "file_resolve", call);
+    const { block_id: path } = await withShownPaths(terminal, kernel, answer);
+    if (flags.json) await printJson(terminal, { ok: true, conflict, ...answer, path });
+    else
+      await terminal.print(
+        `${conflict} is resolved: ${bold(terminal, path)} is now version ${answer.version} ${dim(terminal, "kumiko undo takes it back")}\n`,
+      );
+    return exitCode.fine;
+  });
+}

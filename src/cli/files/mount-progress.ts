@@ -1,0 +1,48 @@
+import type { FeedMessage } from "../../protocol/index.ts";
+import type { OpenKernel } from "../home/access.ts";
+import type { Terminal } from "../terminal.ts";
+
+/** Milliseconds after which a person who waits wants to know how far it is. */
+const QUIET = 1_000;
+const EVERY = 100;
+const BAR = 20;
+
+/** A line that moves and counts, where a person watches and it takes a while. */
+export async function showingProgress<Result>(
+  terminal: Terminal,
+  json: boolean,
+  kernel: OpenKernel,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const { progress } = terminal;
+  // Without a server nothing is counted, and nothing takes long.
+  if (json || progress === undefined || kernel.server === undefined) return work();
+  using watching = new DisposableStack();
+  let files = 0;
+  const take = (message: FeedMessage): void => {
+    if (message.kind !== "live") return;
+    for (const { notice } of message.events) if ("task" in notice) files = notice.done;
+  };
+  watching.use(await kernel.ask((each) => each.feed(take, { topics: ["progress"] })));
+  const begun = performance.now();
+  let shown = 0;
+  const show = (): void => {
+    if (performance.now() - begun < QUIET) return;
+    void progress(`${bar(shown++)} ${files.toLocaleString("en-US")} files looked at`);
+  };
+  const drawing = setInterval(show, EVERY);
+  watching.defer(() => clearInterval(drawing));
+  try {
+    return await work();
+  } finally {
+    clearInterval(drawing);
+    if (shown > 0) await progress("");
+  }
+}
+
+/** How many there are is known only at the end: it goes to and fro. */
+function bar(step: number): string {
+  const way = BAR - 3;
+  const at = Math.abs((step % (2 * way)) - way);
+  return `[${" ".repeat(at)}===${" ".repeat(way - at)}]`;
+}

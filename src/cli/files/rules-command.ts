@@ -1,0 +1,121 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { parseRules } from "../../permission/index.ts";
+import type { RpcAnswers } from "../../protocol/index.ts";
+import { printJson, styled } from "../answer.ts";
+import { exitCode } from "../exit-code.ts";
+import { widest } from "../home/columns.ts";
+import { counted } from "../home/counted.ts";
+import type { HomeFlags } from "../home/options.ts";
+import { bold, dim } from "../home/paint.ts";
+import { pathFrom, shownPath, standing, targetFrom } from "../home/paths.ts";
+import { withKernel } from "../home/with-kernel.ts";
+import { decodeNamed, readNamedBytes } from "../input.ts";
+import type { Terminal } from "../terminal.ts";
+
+type Explained = RpcAnswers["Kernel"]["explainRules"];
+
+const FILE = "kumiko.toml";
+const BUILT_IN = "built in";
+
+/** Which rule decides about a path, and what it says to whom. */
+export function testRules(terminal: Terminal, given: string, flags: HomeFlags): Promise<number> {
+  return withKernel(terminal, flags, "kumiko rules test", async (kernel) => {
+    const path = targetFrom(terminal, given);
+    const explained = await kernel.ask((each) => each.explainRules({ path }));
+    if (flags.json) {
+      await printJson(terminal, { ok: true, ...explained });
+      return exitCode.fine;
+    }
+    await terminal.print(`${explanation(terminal, explained).join("\n")}\n`);
+    return exitCode.fine;
+  });
+}
+
+function explanation(terminal: Terminal, explained: Explained): string[] {
+  const { mount, folder, path, level, looked, operations } = explained;
+  const name = shownPath(terminal, join(folder, path));
+  const decisive = looked.at(-1)!;
+  const passed = looked.filter(({ from, matched }) => from === BUILT_IN && !matched);
+  const told = looked.filter((each) => !passed.includes(each));
+  const patterns = widest(told.map(({ pattern }) => pattern));
+  const levels = widest(told.map(({ level: each }) => each));
+  const names = widest(operations.map(({ operation }) => operation));
+  const verdicts = operations.flatMap(({ agent, person }) => [agent, person]);
+  const why = ["ask", "deny"].flatMap(
+    (wanted) => verdicts.find(({ decision }) => decision === wanted)?.reason ?? [],
+  );
+  return [
+    `${bold(terminal, name)} is ${bold(terminal, level)} ${dim(terminal, `in @${mount}, by "${decisive.pattern}" (${decisive.from})`)}`,
+    "",
+    "Looked at, in this order; the first that matches decides:",
+    ...told.map(({ pattern, from, level: each, matched }) => {
+      const row = `  ${matched ? ">" : " "} ${pattern.padEnd(patterns)}  ${each.padEnd(levels)}  ${from}`;
+      return matched ? row : dim(terminal, row);
+    }),
+    ...(passed.length === 0
+      ? []
+      : [
+          dim(
+            terminal,
+            `    (and ${counted(passed.length, "built-in rule")} before it, about other files)`,
+          ),
+        ]),
+    "",
+    `  ${"".padEnd(names)}  agent  person`,
+    ...operations.map(
+      ({ operation, agent, person }) =>
+        `  ${operation.padEnd(names)}  ${verdict(terminal, agent.decision, 5)}  ${verdict(terminal, person.decision, 5)}`,
+    ),
+    ...(why.length > 0 ? ["", "For example:"] : []),
+    ...why,
+  ];
+}
+
+function verdict(terminal: Terminal, decision: string, width: number): string {
+  const text = decision.padEnd(width);
+  if (decision === "allow") return styled(terminal, "green", text);
+  return styled(terminal, decision === "ask" ? "cyan" : "red", text);
+}
+
+export interface CheckFlags {
+  readonly json: boolean;
+}
+
+/** Reads a rule file as mounting the folder would. What is wrong in it is refused with line and column. */
+export async function checkRules(
+  terminal: Terminal,
+  given: string | undefined,
+  flags: CheckFlags,
+): Promise<number> {
+  const file = given === undefined ? nearestFile(standing(terminal)) : pathFrom(terminal, given);
+  if (file === undefined) {
+    const said = `There is no ${FILE} here or above: the built-in rules hold.`;
+    if (flags.json) await printJson(terminal, { ok: true, file: null, rules: 0 });
+    else await terminal.print(`${said}\n`);
+    return exitCode.fine;
+  }
+  const name = shownPath(terminal, file);
+  const text = decodeNamed(await readNamedBytes(terminal, file), name);
+  const { files, conversations, mount } = parseRules(text, name);
+  if (flags.json)
+    await printJson(terminal, {
+      ok: true,
+      file: name,
+      rules: files.length,
+      conversations: conversations.length,
+      save: mount.save,
+      largest: mount.largest,
+    });
+  else
+    await terminal.print(
+      `${bold(terminal, name)} is fine: ${counted(files.length, "pattern")} for files, ${counted(conversations.length, "rule")} for conversations.\n`,
+    );
+  return exitCode.fine;
+}
+
+function nearestFile(folder: string): string | undefined {
+  const file = join(folder, FILE);
+  if (existsSync(file)) return file;
+  return dirname(folder) === folder ? undefined : nearestFile(dirname(folder));
+}

@@ -1,0 +1,89 @@
+import type { Command } from "commander";
+import type { KumikoError } from "../../base/index.ts";
+import { answering } from "../answer.ts";
+import { homeOptions, wholeNumber } from "../home/options.ts";
+import type { Terminal } from "../terminal.ts";
+import type { ResolveFlags } from "./conflict-command.ts";
+import type { ListFlags } from "./list-command.ts";
+import type { MountFlags } from "./mount-command.ts";
+import type { CatFlags } from "./text-command.ts";
+
+type Finish = (code: number) => void;
+type Flags = MountFlags & ListFlags & CatFlags & ResolveFlags;
+type Run = (flags: Flags, first: string, second: string | undefined) => Promise<number>;
+
+/** Adds the verbs about folders and their files. Paths are meant from where the person stands. */
+export function addFileVerbs(terminal: Terminal, program: Command, finish: Finish): void {
+  const verb = verbIn(terminal, program, finish);
+  const mounts = () => import("./mount-command.ts");
+  verb("mount <folder>", "make the files of a folder blocks of the kernel", (flags, folder) =>
+    mounts().then(({ mount }) => mount(terminal, folder, flags)),
+  )
+    .option("--name <name>", "files are then also @name/path (default: the folder's own name)")
+    .option("--manual-save", "write files only on kumiko file save")
+    .option(
+      "--rule <pattern=level>",
+      "before the rules of kumiko.toml: 'docs/**=read_only'; may be given several times",
+      collected,
+      [],
+    );
+  verb("unmount <name-or-folder>", "let a folder go; the history of its files stays", (flags, it) =>
+    mounts().then(({ unmount }) => unmount(terminal, it, flags)),
+  );
+  verb("mounts", "list the mounted folders, conflicts and what is wrong", (flags) =>
+    mounts().then(({ listMounts }) => listMounts(terminal, flags)),
+  );
+  verb("ls [path-or-glob]", "list files: permission, status, size, path", (flags, path) =>
+    import("./list-command.ts").then(({ listFiles }) => listFiles(terminal, path, flags)),
+  ).option("--ignored", "also what .gitignore and .kumikoignore leave out");
+  verb("cat <path>", "print a file, now or at a version", (flags, path) =>
+    import("./text-command.ts").then(({ printFile }) => printFile(terminal, path, flags)),
+  ).option("--version <n>", "as it was at this version", wholeNumber);
+  verb("edit <path>", "open a file in $VISUAL or $EDITOR; what you save is yours", (flags, path) =>
+    import("./edit-command.ts").then(({ editFile }) => editFile(terminal, path, flags)),
+  );
+  const conflicts = () => import("./conflict-command.ts");
+  verb("conflicts [path]", "show what is in conflict; the exit code is then 1", (flags, path) =>
+    conflicts().then(({ listConflicts }) => listConflicts(terminal, path, flags)),
+  );
+  verb(
+    "resolve <conflict> [disk|mine|both]",
+    "say whose lines stand there from now on",
+    (flags, conflict, choice) =>
+      conflicts().then(({ resolveConflict }) => resolveConflict(terminal, conflict, choice, flags)),
+  ).option("--text <file>", "lines of your own: a file, or - for standard input");
+
+  const group = program
+    .command("rules")
+    .description("explain and check who may do what to which file")
+    .helpCommand(false);
+  const rules = verbIn(terminal, group, finish);
+  const load = () => import("./rules-command.ts");
+  rules("test <path>", "say which rule decides about a path, and why", (flags, path) =>
+    load().then(({ testRules }) => testRules(terminal, path, flags)),
+  );
+  rules(
+    "check [file]",
+    "read kumiko.toml and say what is wrong with it, and where",
+    (flags, file) =>
+      load().then(({ checkRules }) => checkRules(terminal, file || undefined, flags)),
+  );
+}
+
+/** Declares verbs that take up to two words. */
+function verbIn(terminal: Terminal, group: Command, finish: Finish) {
+  return (declared: string, description: string, run: Run): Command => {
+    const command = homeOptions(group.command(declared).description(description));
+    return command.action(async (...given: unknown[]) => {
+      const words = given.slice(0, command.registeredArguments.length) as (string | undefined)[];
+      const flags = given[words.length] as Flags;
+      const [first = "", second] = words;
+      const hint = async (error: KumikoError) => (await import("../home/hints.ts")).homeHint(error);
+      finish(await answering(terminal, flags.json, () => run(flags, first, second), { hint }));
+    });
+  };
+}
+
+function collected(value: string, before: readonly string[]): string[] {
+  return [...before, value];
+}

@@ -1,0 +1,138 @@
+import { styled } from "../answer.ts";
+import type { Terminal } from "../terminal.ts";
+import { printedBytes } from "./bytes.ts";
+import { widest } from "./columns.ts";
+import { bold, diffLines, dim } from "./paint.ts";
+import type { Answer } from "./tool-answer.ts";
+
+export interface ListedFile {
+  readonly path: string;
+  readonly size: number;
+  readonly permission: string;
+  readonly status: string;
+}
+
+/** Permission, status, size, path. */
+export function printFiles(terminal: Terminal, files: readonly ListedFile[]): string[] {
+  const { columns = Infinity } = terminal;
+  const rows = files.map(({ permission, status, size, path }) => ({
+    permission,
+    status: statusWords(status),
+    size: printedBytes(size),
+    path,
+  }));
+  const first = widest(rows.map(({ permission }) => permission));
+  const second = widest(rows.map(({ status }) => status));
+  const third = widest(rows.map(({ size }) => size));
+  const room = Math.max(20, columns - first - second - third - 6);
+  return rows.map(({ permission, status, size, path }) =>
+    [
+      dim(terminal, permission.padEnd(first)),
+      paintedStatus(terminal, status.padEnd(second)),
+      size.padStart(third),
+      endOf(path, room),
+    ].join("  "),
+  );
+}
+
+/** A file that has no block is like the disk. */
+function statusWords(status: string): string {
+  return status === "not_loaded" ? "" : status.replaceAll("_", " ");
+}
+
+function paintedStatus(terminal: Terminal, status: string): string {
+  const word = status.trim();
+  if (["conflict", "both changed", "deleted"].includes(word))
+    return styled(terminal, "red", status);
+  if (["block ahead", "disk ahead"].includes(word)) return styled(terminal, "cyan", status);
+  return word === "synced" ? styled(terminal, "green", status) : dim(terminal, status);
+}
+
+/** The end of a path says which file it is. */
+function endOf(path: string, width: number): string {
+  return path.length > width ? `…${path.slice(path.length - width + 1).toWellFormed()}` : path;
+}
+
+/** The header that says how they stand, then the diff. */
+export function printFileDiff(terminal: Terminal, { diff }: Answer): string[] {
+  if (diff === "") return [dim(terminal, "the block says what the file says")];
+  const [, header = "", rest = ""] = /^(\[file:.*?\n---\n)(.*)$/s.exec(String(diff)) ?? [
+    "",
+    "",
+    diff,
+  ];
+  return [
+    ...String(header)
+      .trimEnd()
+      .split("\n")
+      .map((line) => dim(terminal, line)),
+    ...diffLines(terminal, rest),
+  ];
+}
+
+interface StatusOfFile {
+  readonly block_id?: string;
+  readonly path?: string;
+  readonly status: string;
+  readonly why?: string;
+}
+
+export function printFileStatus(terminal: Terminal, answer: Answer): string[] {
+  const files = answer["files"] as readonly StatusOfFile[];
+  const width = widest(files.map(({ status }) => statusWords(status) || "no block"));
+  const lines = files.flatMap(({ block_id, path, status, why }) => [
+    `${paintedStatus(terminal, (statusWords(status) || "no block").padEnd(width))}  ${path ?? block_id ?? ""}`,
+    ...(why === undefined ? [] : [`  ${styled(terminal, "red", why)}`]),
+  ]);
+  if (lines.length === 0) lines.push(dim(terminal, "no file has a block yet"));
+  const conflicts = answer["conflicts"] as readonly FileConflict[];
+  return [...lines, ...conflicts.flatMap((each) => ["", ...printConflict(terminal, each)])];
+}
+
+interface Side {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+export interface FileConflict {
+  readonly conflict: string;
+  readonly block_id: string;
+  readonly path?: string;
+  readonly version: number;
+  readonly stood: "disk" | "memory" | "nobody";
+  readonly theirs: string;
+  readonly mine: readonly string[];
+  readonly base: Side;
+  readonly disk: Side;
+  readonly memory: Side;
+}
+
+const standing = {
+  disk: "disk's lines stand there now",
+  memory: "the block's lines stand there now",
+  nobody: "the file waits until somebody decides",
+};
+
+/** Both sides and what they were made from, lines counted from 1. */
+export function printConflict(terminal: Terminal, each: FileConflict): string[] {
+  const { conflict, path, block_id, version, stood, theirs, mine, base, disk, memory } = each;
+  const authors = mine.join(", ") || "the block";
+  return [
+    `${bold(terminal, conflict)}  ${path ?? block_id}  ${dim(terminal, `version ${version}; ${standing[stood]}`)}`,
+    ...sideLines(terminal, `both had, lines counted from 1`, base, " "),
+    ...sideLines(terminal, `disk: by ${theirs}`, disk, "-"),
+    ...sideLines(terminal, `mine: by ${authors}`, memory, "+"),
+  ];
+}
+
+function sideLines(terminal: Terminal, title: string, side: Side, mark: string): string[] {
+  const { start, text } = side;
+  const lines = text === "" ? [] : text.replace(/\n$/, "").split("\n");
+  const colour = mark === "-" ? "red" : "green";
+  const shown = lines.map((line, at) => {
+    const row = `${String(start + at + 1).padStart(6)} | ${line}`;
+    return mark === " " ? row : styled(terminal, colour, row);
+  });
+  return [`  ${title}`, ...(shown.length > 0 ? shown : ["         (nothing)"])];
+}

@@ -1,0 +1,449 @@
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { describe, expect, test, vi } from "vitest";
+import { type RunningServer, startServer } from "../src/app/server.ts";
+import { agents } from "../src/cli/doors/agents.ts";
+import { withHooks, withoutHooks } from "../src/cli/doors/agent-hooks.ts";
+import { Mounts } from "../src/files/index.ts";
+import { command, type Home, temporaryHome } from "./support/kumiko.ts";
+import { runProgram } from "./support/process.ts";
+
+const SESSION = "1f4c7f8e-2f0b-4f5e-9f63-6a2f9d0c11aa";
+const CALL = "toolu_01VzRkQbXn3Y4sZ8wG7mHc2P";
+
+interface Said {
+  readonly tool?: string;
+  readonly call?: string;
+  readonly more?: { readonly [name: string]: unknown };
+}
+
+/** What Claude Code hands to its hooks, in the shape that Claude Code documents. */
+function payload(event: string, path: string, folder: string, said: Said = {}): string {
+  const { tool = "Edit", call = CALL, more } = said;
+  const edit = { file_path: path, old_string: "two", new_string: "TWO", replace_all: false };
+  return JSON.stringify({
+    session_id: SESSION,
+    transcript_path: join(folder, ".claude", "projects", `${SESSION}.jsonl`),
+    cwd: folder,
+    permission_mode: "acceptEdits",
+    hook_event_name: event,
+    tool_name: tool,
+    tool_input: tool === "Write" ? { file_path: path, content: "one\nTWO\n" } : edit,
+    ...(event === "PostToolUse" && {
+      tool_response: { filePath: path, oldString: "two", newString: "TWO", userModified: false },
+    }),
+    tool_use_id: call,
+    ...more,
+  });
+}
+
+interface Version {
+  readonly version: number;
+  readonly actor: string;
+  readonly tool?: string;
+  readonly call?: string;
+  readonly turn?: string;
+}
+
+/** A folder with a file, and the server that has it, as `kumiko serve` starts it. */
+class Project implements AsyncDisposable {
+  readonly home: Home;
+  readonly folder: string;
+  readonly #server: RunningServer;
+
+  private constructor(home: Home, folder: string, server: RunningServer) {
+    this.home = home;
+    this.folder = folder;
+    this.#server = server;
+  }
+
+  static async open(): Promise<Project> {
+    const home = temporaryHome();
+    const folder = join(home.folder.path, "project");
+    mkdirSync(folder);
+    writeFileSync(join(folder, "a.txt"), "one\ntwo\nthree\n");
+    const server = await startServer({ home: home.environment["KUMIKO_HOME"]!, folder });
+    return new Project(home, folder, server);
+  }
+
+  path(name: string): string {
+    return join(this.folder, name);
+  }
+
+  /** Runs the hook as the agent does; it is never heard of. */
+  async hook(event: string, path: string, said?: Said): Promise<void> {
+    const input = payload(event, path, this.folder, said);
+    const setting = { folder: this.folder, environment: { KUMIKO_ACTOR: "" }, input };
+    expect(await this.home.run(["hook", "claude-code"], setting)).toEqual(silence);
+  }
+
+  /** Loads the file, and gives what its block is called. */
+  async load(path: string): Promise<string> {
+    const answer = await this.home.json(["file", "load", this.path(path)], { folder: this.folder });
+    return String(answer["block_id"]);
+  }
+
+  async mount(name: string, root: string): Promise<void> {
+    const kernel = await this.#server.hall.world.open(this.#server.kernel!);
+    await Mounts.of(kernel).mount(name, { root });
+  }
+
+  /** Until something took the change in, without asking for it. */
+  async taken(block: string, version: number): Promise<void> {
+    const kernel = await this.#server.hall.world.open(this.#server.kernel!);
+    const look = async () => expect(await kernel.version(block)).toBe(version);
+    await vi.waitFor(look, { timeout: 10_000, interval: 20 });
+  }
+
+  /** The newest version first. */
+  async history(block: string): Promise<Version[]> {
+    const answer = await this.home.json(["history", block], { folder: this.folder });
+    return answer["versions"] as Version[];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server[Symbol.asyncDispose]();
+    this.home[Symbol.dispose]();
+  }
+}
+
+const silence = { code: 0, out: "", err: "" };
+const theAgent = { actor: "claude-code", turn: SESSION, call: CALL };
+
+describe("kumiko hook claude-code", () => {
+  test("blames what was written between its two calls on the agent, its session and its call", async () => {
+    await using project = await Project.open();
+    const file = project.path("a.txt");
+    await project.hook("PreToolUse", file);
+    writeFileSync(file, "one\nTWO\nthree\n");
+    await project.hook("PostToolUse", file);
+    const block = await project.load("a.txt");
+    const [newest, oldest] = await project.history(block);
+    expect(newest).toMatchObject({ ...theAgent, version: 2, tool: "Edit" });
+    expect(oldest).toMatchObject({ version: 1, actor: "disk" });
+    const blamed = await project.home.run(["blame", block], { folder: project.folder });
+    expect(blamed.out).toMatch(/claude-code.*TWO/);
+    expect(blamed.out).toMatch(/disk.*three/);
+  });
+
+  test("and also when the change was seen before the second call", async () => {
+    await using project = await Project.open();
+    const file = project.path("a.txt");
+    const block = await project.load("a.txt");
+    await project.hook("PreToolUse", file);
+    writeFileSync(file, "one\nTWO\nthree\n");
+    await project.taken(block, 2);
+    await project.hook("PostToolUse", file);
+    const versions = await project.history(block);
+    expect(versions).toHaveLength(2);
+    expect(versions[0]).toMatchObject({ ...theAgent, version: 2, tool: "Edit" });
+    // What comes later is nobody's that we know of.
+    appendFileSync(file, "four\n");
+    await project.taken(block, 3);
+    expect((await project.history(block))[0]).toMatchObject({ version: 3, actor: "disk" });
+  });
+
+  test("a new file in a new folder is the agent's from its first version on", async () => {
+    await using project = await Project.open();
+    const file = project.path("deep/new/b.txt");
+    await project.hook("PreToolUse", file, { tool: "Write" });
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, "one\nTWO\n");
+    await project.hook("PostToolUse", file, { tool: "Write" });
+    const versions = await project.history(await project.load("deep/new/b.txt"));
+    expect(versions).toEqual([expect.objectContaining({ ...theAgent, tool: "Write" })]);
+  });
+
+  test("of a file that nobody knew before the edit, the whole is not taken for the agent's", async () => {
+    await using project = await Project.open();
+    await project.hook("PostToolUse", project.path("a.txt"));
+    const versions = await project.history(await project.load("a.txt"));
+    expect(versions.map(({ actor }) => actor)).toEqual(["disk"]);
+  });
+
+  test("also by a link, and in another folder that the kernel of the agent's folder has mounted", async () => {
+    await using project = await Project.open();
+    const around = dirname(project.folder);
+    const other = join(around, "other");
+    mkdirSync(other);
+    writeFileSync(join(other, "a.txt"), "one\ntwo\nthree\n");
+    await project.mount("other", other);
+    for (const folder of [project.folder, other]) {
+      const link = join(around, `${basename(folder)}-link`);
+      symlinkSync(folder, link);
+      for (const [index, way] of [folder, link].entries()) {
+        await project.hook("PreToolUse", join(way, "a.txt"));
+        appendFileSync(join(way, "a.txt"), "more\n");
+        await project.hook("PostToolUse", join(way, "a.txt"));
+        const block = await project.load(join("..", basename(folder), "a.txt"));
+        const [newest] = await project.history(block);
+        expect([way, newest]).toEqual([
+          way,
+          expect.objectContaining({ ...theAgent, version: index + 2 }),
+        ]);
+      }
+    }
+  });
+
+  test("two calls are two Edits, each under its own id", async () => {
+    await using project = await Project.open();
+    const file = project.path("a.txt");
+    for (const call of ["toolu_1", "toolu_2"]) {
+      await project.hook("PreToolUse", file, { call });
+      appendFileSync(file, `${call}\n`);
+      await project.hook("PostToolUse", file, { call });
+    }
+    const versions = await project.history(await project.load("a.txt"));
+    expect(versions.map(({ actor, call }) => [actor, call])).toEqual([
+      ["claude-code", "toolu_2"],
+      ["claude-code", "toolu_1"],
+      ["disk", undefined],
+    ]);
+  });
+
+  test("without it the same is blamed on disk", async () => {
+    await using project = await Project.open();
+    const block = await project.load("a.txt");
+    writeFileSync(project.path("a.txt"), "one\nTWO\nthree\n");
+    await project.taken(block, 2);
+    const [newest] = await project.history(block);
+    expect(newest).toMatchObject({ version: 2, actor: "disk" });
+    expect(newest).not.toHaveProperty("call");
+  });
+
+  test("is the same actor as the agent's calls over MCP", async () => {
+    await using project = await Project.open();
+    const file = project.path("a.txt");
+    await project.hook("PreToolUse", file);
+    writeFileSync(file, "one\nTWO\nthree\n");
+    await project.hook("PostToolUse", file);
+    const info = { name: "claude-code", version: "2.0.0" };
+    const opening = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: info };
+    const replace = { block_id: "a.txt", old: "three", new: "THREE" };
+    const messages = [
+      { id: 1, method: "initialize", params: opening },
+      { method: "notifications/initialized" },
+      { id: 2, method: "tools/call", params: { name: "block_replace", arguments: replace } },
+    ];
+    const input = messages.map((each) => `${JSON.stringify({ jsonrpc: "2.0", ...each })}\n`);
+    const env = { ...project.home.environment, KUMIKO_ACTOR: "" };
+    const options = { cwd: project.folder, env, input: input.join("") };
+    const ended = await runProgram(process.execPath, [command, "mcp"], options);
+    expect(ended).toMatchObject({ code: 0 });
+    const versions = await project.history(await project.load("a.txt"));
+    expect(versions.map(({ actor, tool }) => [actor, tool])).toEqual([
+      ["claude-code", "block_replace"],
+      ["claude-code", "Edit"],
+      ["disk", undefined],
+    ]);
+  });
+
+  test("says nothing and never fails, whatever it is given", async () => {
+    await using project = await Project.open();
+    const { home, folder } = project;
+    const secret = project.path("ignored.txt");
+    writeFileSync(project.path(".gitignore"), "ignored.txt\n");
+    writeFileSync(secret, "x\n");
+    const outside = home.folder.write("outside.txt", "x\n");
+    const inputs = [
+      "",
+      "{",
+      "null",
+      "[]",
+      '"PreToolUse"',
+      "{}",
+      payload("Stop", project.path("a.txt"), folder),
+      payload("PreToolUse", outside, folder),
+      payload("PostToolUse", outside, folder),
+      payload("PostToolUse", outside, home.folder.path),
+      payload("PostToolUse", "../outside.txt", folder),
+      payload("PostToolUse", secret, folder),
+      payload("PostToolUse", project.path(".git/config"), folder),
+      payload("PostToolUse", project.path("missing.txt"), folder),
+      payload("PostToolUse", `${project.path("a.txt")}\0`, folder),
+      payload("PostToolUse", project.path("a.txt"), "/nowhere/at/all", { call: "x".repeat(200) }),
+      payload("PreToolUse", folder, folder),
+      payload("PreToolUse", project.path("a.txt"), folder, { more: { tool_input: null } }),
+      payload("PreToolUse", project.path("a.txt"), folder, { more: { tool_input: "a.txt" } }),
+    ];
+    for (const input of inputs)
+      expect([input, await home.run(["hook", "claude-code"], { folder, input })]).toEqual([
+        input,
+        silence,
+      ]);
+    const input = payload("PreToolUse", project.path("a.txt"), folder);
+    expect(await home.run(["hook", "emacs"], { folder, input })).toEqual(silence);
+    const told = await home.run(["hook", "claude-code", "--verbose"], { folder, input: "{" });
+    expect(told).toMatchObject({ code: 0, out: "", err: expect.stringContaining("JSON") });
+    const fine = await home.run(["hook", "claude-code", "--verbose"], { folder, input });
+    expect(fine.err).toContain("ann is about to change");
+    // Nobody's list of verbs has it.
+    expect((await home.run(["--help"])).out).not.toMatch(/^ +hook\b/m);
+  });
+
+  test("does nothing without a server, as a program too, and makes nothing", async () => {
+    using home = temporaryHome();
+    const file = home.folder.write("a.txt", "x\n");
+    const input = payload("PostToolUse", file, home.folder.path);
+    expect(await home.program(["hook", "claude-code"], input)).toMatchObject({
+      code: 0,
+      stdout: "",
+      stderr: "",
+    });
+    expect(existsSync(home.environment["KUMIKO_HOME"]!)).toBe(false);
+    // One that has ended is not started again.
+    const place = home.environment["KUMIKO_HOME"]!;
+    await (await startServer({ home: place, folder: home.folder.path })).close();
+    const told = await home.run(["hook", "claude-code", "--verbose"], { input });
+    expect(told).toMatchObject({ code: 0, out: "", err: expect.stringContaining("no server") });
+  });
+});
+
+interface Settings {
+  readonly hooks?: {
+    readonly [event: string]: readonly {
+      readonly matcher: string;
+      readonly hooks: readonly { readonly command: string }[];
+    }[];
+  };
+}
+
+describe("kumiko connect claude-code", () => {
+  const { hooks } = agents["claude-code"];
+  const events = ["PreToolUse", "PostToolUse"];
+
+  /** A project's own settings, with other hooks before and behind. */
+  const existing = `{
+    "model": "opus",
+    "hooks": {
+        "PostToolUse": [ {"matcher":"Edit","hooks":[{"type":"command","command":"prettier"}]} ],
+        "Stop": [{ "hooks": [{ "type": "command", "command": "say done" }] }]
+    },
+    "permissions": { "allow": [ "Bash(ls)" ] }
+}
+`;
+
+  test("prints its hooks, writes them once beside all others, and takes them out again", async () => {
+    using home = temporaryHome();
+    const file = join(home.folder.path, ".claude", "settings.json");
+    const printed = await home.run(["connect", "claude-code"]);
+    expect(printed.out).toContain(file);
+    expect(printed.out).toContain("hook claude-code || true");
+    expect(existsSync(file)).toBe(false);
+
+    mkdirSync(dirname(file));
+    writeFileSync(file, existing);
+    const written = await home.json(["connect", "claude-code", "--write"]);
+    expect(written).toMatchObject({ changed: true, hooks: { file, changed: true } });
+    const after = readFileSync(file, "utf8");
+    const settings = JSON.parse(after) as Settings;
+    for (const event of events) {
+      const group = settings.hooks![event]!.at(-1)!;
+      expect(group.matcher).toBe("Edit|MultiEdit|Write|NotebookEdit");
+      // Nothing of this machine is in a file that people share.
+      expect(group.hooks).toEqual([
+        {
+          type: "command",
+          command: expect.stringMatching(/^(npx --no )?kumiko hook claude-code \|\| true$/),
+          timeout: 10,
+        },
+      ]);
+    }
+    expect(settings.hooks!["PostToolUse"]).toHaveLength(2);
+    for (const line of existing.split("\n").filter((each) => /prettier|Stop|allow/.test(each)))
+      expect(after).toContain(line.replace(/ \],$/, ""));
+    expect(await home.json(["connect", "claude-code", "--write"])).toMatchObject({
+      changed: false,
+      hooks: { changed: false, backup: null },
+    });
+    expect(readFileSync(file, "utf8")).toBe(after);
+
+    expect(await home.json(["connect", "claude-code", "--remove"])).toMatchObject({
+      changed: true,
+      hooks: { changed: true },
+    });
+    expect(readFileSync(file, "utf8")).toBe(existing);
+    expect(readFileSync(join(home.folder.path, ".mcp.json"), "utf8")).toBe("{}\n");
+    expect(await home.json(["connect", "claude-code", "--remove"])).toMatchObject({
+      changed: false,
+      hooks: { changed: false },
+    });
+    const both = await home.json(["connect", "claude-code", "--remove", "--write"]);
+    expect(both).toMatchObject({ error: { code: "invalid_argument" } });
+  });
+
+  test("with paths of this machine only in a file of one's own", async () => {
+    using home = temporaryHome();
+    const HOME = join(home.folder.path, "person");
+    const args = ["connect", "claude-code", "--global", "--write"];
+    const { hooks: said } = await home.json(args, { environment: { HOME } });
+    expect(said).toMatchObject({ file: join(HOME, ".claude", "settings.json"), changed: true });
+    const text = readFileSync(join(HOME, ".claude", "settings.json"), "utf8");
+    const { command: line } = (JSON.parse(text) as Settings).hooks!["PreToolUse"]![0]!.hooks[0]!;
+    expect(line).toContain(`hook claude-code --home ${home.environment["KUMIKO_HOME"]} || true`);
+    expect(line.startsWith(process.execPath)).toBe(true);
+  });
+
+  test("changes neither file when one of them cannot be read", async () => {
+    using home = temporaryHome();
+    const file = join(home.folder.path, ".claude", "settings.json");
+    mkdirSync(dirname(file));
+    for (const text of ['{ "hooks": ', '{ "hooks": [] }', '{ "hooks": { "PreToolUse": {} } }']) {
+      writeFileSync(file, text);
+      expect(await home.json(["connect", "claude-code", "--write"])).toMatchObject({
+        error: { code: "file_unreadable", facts: { path: file } },
+      });
+      expect(readFileSync(file, "utf8")).toBe(text);
+      expect(existsSync(join(home.folder.path, ".mcp.json"))).toBe(false);
+    }
+  });
+
+  test("says in one line of agents without hooks that their own edits are blamed on disk", async () => {
+    using home = temporaryHome();
+    for (const agent of ["codex", "opencode", "cursor"]) {
+      const { hooks: none, notes } = await home.json(["connect", agent]);
+      expect([none, String(notes)]).toEqual([null, expect.stringContaining("blamed on `disk`")]);
+    }
+    expect(String((await home.json(["connect", "claude-code"]))["notes"])).not.toContain("disk");
+  });
+
+  test("leaves ours where somebody put it, and as they wrote it", () => {
+    const ours = JSON.parse(withHooks("", hooks!, ["kumiko", "hook", "claude-code"])) as Settings;
+    const behind = events.map((event) => [event, [...ours.hooks![event]!, { hooks: [] }]]);
+    const moved = JSON.stringify({ hooks: Object.fromEntries(behind) as object });
+    expect(withHooks(moved, hooks!, ["kumiko", "hook", "claude-code"])).toBe(moved);
+  });
+
+  test("replaces an older one of ours, also among others' in one group", () => {
+    const older = "/opt/kumiko/bin/kumiko hook claude-code --home /old";
+    const mixed = JSON.stringify({
+      hooks: {
+        PreToolUse: [
+          { matcher: "Edit", hooks: [{ type: "command", command: older }] },
+          {
+            matcher: "Write",
+            hooks: [
+              { type: "command", command: "lint" },
+              { type: "command", command: older },
+              { type: "command", command: "kumiko status" },
+            ],
+          },
+        ],
+      },
+    });
+    const after = JSON.parse(withHooks(mixed, hooks!, ["kumiko", "hook", "claude-code"]));
+    const lines = (after as Settings).hooks!["PreToolUse"]!.map((group) =>
+      group.hooks.map((hook) => hook.command),
+    );
+    expect(lines).toEqual([["lint", "kumiko status"], ["kumiko hook claude-code || true"]]);
+    const bare = JSON.parse(withoutHooks(mixed, hooks!)) as Settings;
+    expect(bare.hooks!["PreToolUse"]!.map((group) => group.hooks.length)).toEqual([2]);
+  });
+});
