@@ -1,9 +1,22 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
+import { setTimeout as passing } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { KumikoError } from "../src/base/index.ts";
+import { KumikoError, realTimers } from "../src/base/index.ts";
+import { Mounts } from "../src/files/index.ts";
+import { blockStreams, ToolRegistry } from "../src/tools/index.ts";
 import { scaled } from "./support/counts.ts";
 import { type Answer, Mounted } from "./support/mounted.ts";
+import { ReplicaServer } from "./support/replica-server.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 import { allPayloads, CANARY, makeOutside, makeRoot, memory, seen } from "./support/ways-out.ts";
 
@@ -39,7 +52,7 @@ interface PathTool {
   readonly operation: Operation;
   /** Whether it takes a block as well. */
   readonly takesBlock?: true;
-  input(target: string): object;
+  readonly input: (target: string) => object;
 }
 
 const block = (tool: string, operation: Operation, rest: object = {}): PathTool => ({
@@ -95,7 +108,10 @@ const tools: readonly PathTool[] = [
   file("file_status", "read"),
   file("file_create", "create", { content: THREE }),
   file("file_save", "change"),
+  file("file_changed", "change"),
+  file("file_changed", "change", { begins: true }),
   file("file_reload", "change"),
+  file("file_changed", "change"),
   file("file_delete", "delete"),
   file("file_move", "move", { to: "admin/moved" }),
   { tool: "file_move", operation: "move", input: (to) => ({ path: "admin/mover", to }) },
@@ -115,6 +131,12 @@ async function refused(call: Promise<unknown>): Promise<KumikoError> {
   const result = await outcome(call);
   if (result instanceof KumikoError) return result;
   throw new Error(`not refused: ${JSON.stringify(result)}`);
+}
+
+/** A file at rest: nobody waits for more of it. */
+function writeOld(mounted: Mounted, path: string): void {
+  mounted.write(path, THREE);
+  utimesSync(mounted.path(path), 1_000, 1_000);
 }
 
 /** y, n or h; what was asked in vain for another reason than the rules counts as allowed. */
@@ -159,8 +181,8 @@ describe("the rules of a folder", () => {
             const path = `${level}/${count}.txt`;
             const makes = operation === "create" || (tool === "file_move" && "to" in input(""));
             const movesHere = tool === "file_move" && (input("") as Answer)["to"] === "";
-            if (operation !== "create" && !movesHere) mounted.write(path, THREE);
-            if (movesHere) mounted.write("admin/mover", THREE);
+            if (operation !== "create" && !movesHere) writeOld(mounted, path);
+            if (movesHere) writeOld(mounted, "admin/mover");
             let id = "";
             if (existsSync(mounted.path(path)))
               id = (await mounted.call("file_load", { path }, ann))["block_id"] as string;
@@ -302,6 +324,65 @@ describe("the rules of a folder", () => {
   });
 });
 
+describe("copies that others keep and edit", () => {
+  it("are given, and taken back, as the rules say", { timeout: LONG }, async () => {
+    await using server = await ReplicaServer.start();
+    using place = temporaryFolder();
+    const path = (name: string) => join(place.path, name);
+    writeFileSync(path(".env"), "KEY=hunter2\n");
+    for (const name of ["a.txt", "fixed.txt"]) writeFileSync(path(name), THREE);
+    writeFileSync(path("kumiko.toml"), '[[rule]]\npath = "fixed.txt"\nlevel = "read_only"\n');
+    const { kernel } = server;
+    const mounts = await Mounts.open({
+      kernel,
+      clock: { now: () => Date.now() },
+      timers: realTimers,
+      watch: false,
+      onTrouble: () => undefined,
+    });
+    kernel.attach(mounts);
+    await mounts.mount("project", { root: realpathSync(place.path) });
+    const { source } = mounts.first();
+    const blockOf = async (name: string) => (await source.load(name)).block;
+    const { token } = await server.test.mint({ kind: "agent", scopes: ["read", "write"] });
+    using agent = server.client({ token });
+    using person = server.client();
+    const secret = await blockOf(".env");
+    const refusing = agent.replica(secret);
+    await expect(refusing.ready()).rejects.toMatchObject({ code: "denied" });
+    const theirs = person.replica(secret);
+    await theirs.ready();
+    expect(theirs.text).toBe("KEY=hunter2\n");
+    const fixed = agent.replica(await blockOf("fixed.txt"));
+    await fixed.ready();
+    expect(fixed.text).toBe(THREE);
+    const refusedEdit = Promise.withResolvers<string>();
+    fixed.onRefused(({ error }) => refusedEdit.resolve(error.code));
+    fixed.edit([{ at: 0, remove: 0, insert: "no" }]);
+    expect(await refusedEdit.promise).toBe("denied");
+    const free = agent.replica(await blockOf("a.txt"));
+    await free.ready();
+    free.edit([{ at: 0, remove: 0, insert: "zero\n" }]);
+    const end = Date.now() + 20_000;
+    while (readFileSync(path("a.txt"), "utf8") !== `zero\n${THREE}`) {
+      if (Date.now() > end) throw new Error("what was typed was not saved");
+      await passing(10);
+    }
+    expect(readFileSync(path("fixed.txt"), "utf8")).toBe(THREE);
+    // The feed is one more way to read.
+    const heard = async (kind: "agent" | "person"): Promise<string> => {
+      const streams = new ToolRegistry(blockStreams);
+      const by = { actor: "someone", kind };
+      for await (const batch of streams.stream(kernel, "block_subscribe", by, { from: 0 }))
+        return JSON.stringify(batch);
+      return "";
+    };
+    expect(await heard("person")).toContain("hunter2");
+    expect(await heard("agent")).not.toContain("hunter2");
+    expect(await heard("agent")).toContain("three");
+  });
+});
+
 describe("paths that lead out", () => {
   it("lead nowhere with any tool", { timeout: LONG }, async () => {
     using place = temporaryFolder(memory());
@@ -321,6 +402,7 @@ describe("paths that lead out", () => {
           if (!existsSync(join(root, "notes.txt"))) writeFileSync(join(root, "notes.txt"), "notes");
           mkdirSync(join(root, "admin"), { recursive: true });
           writeFileSync(join(root, "admin/mover"), "mover\n");
+          utimesSync(join(root, "admin/mover"), 1_000, 1_000);
           const result = await outcome(mounted.call(tool, input(given), ann));
           calls += 1;
           if (result instanceof KumikoError) refusals += 1;

@@ -256,7 +256,7 @@ level = "append"
         { query: "ONE|one" },
         by,
       );
-      expect(found.blocks.map(({ path }) => path).toSorted()).toEqual([
+      expect(found.blocks.map(({ path }) => String(path)).toSorted()).toEqual([
         "log/day.md",
         "vendor/a.txt",
       ]);

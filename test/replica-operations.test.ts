@@ -172,7 +172,7 @@ describe("operations of replicas", () => {
         const long = "é".repeat(before) + ["a", "🦊", "é", "\n"][kind]!.repeat(5_000);
         if (apart) replica.edit([{ at: 3, remove: 2, insert: "" }]);
         replica.edit([{ at: 2, remove: 0, insert: long }]);
-        const four = [...replica.toString().slice(1, 20)].slice(0, 4).join("");
+        const four = Array.from(replica.toString().slice(1, 20)).slice(0, 4).join("");
         replica.edit([{ at: 1, remove: four.length, insert: "end" }]);
         const operations = sent(document, replica, "77", 0)!;
         document.importOperations(document.checkOperations(operations), stamp("amy", "i1"));

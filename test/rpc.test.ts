@@ -17,6 +17,7 @@ import {
   type RpcWorld,
 } from "../src/protocol/index.ts";
 import { ended, instead, openRpcServer, openSocket, plainWorld } from "./support/rpc.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
 
 type Server = Awaited<ReturnType<typeof openRpcServer>>;
 
@@ -199,6 +200,22 @@ for (const [how, open] of [
         blocks: [],
       });
       await check("Kernel", "position", kernel.position());
+      expect(await check("Kernel", "mounts", kernel.mounts())).toEqual([]);
+      using folder = temporaryFolder();
+      folder.write("a.txt", "one\n");
+      const mounted = { mount: "work", folder: folder.path };
+      expect(
+        await check(
+          "Kernel",
+          "mount",
+          kernel.mount({ folder: folder.path, name: "work", rules: ["a.txt=read_only"] }),
+        ),
+      ).toMatchObject({ ...mounted, files: 0 });
+      expect(await check("Kernel", "mounts", kernel.mounts())).toMatchObject([mounted]);
+      expect(
+        await check("Kernel", "explainRules", kernel.explainRules({ path: "a.txt" })),
+      ).toMatchObject({ ...mounted, path: "a.txt", level: "read_only" });
+      expect(await check("Kernel", "unmount", kernel.unmount({ mount: "work" }))).toEqual(mounted);
       const told = new Told();
       const subscription = await kernel.feed(told.callback, { from: 0 });
       await check("Subscription", "end", subscription.end());

@@ -79,6 +79,7 @@ describe("a verb loads what it needs and nothing else", () => {
     },
     { args: ["history", "main~ann~1"] },
     { args: ["search", "Hello"] },
+    { args: ["mounts"] },
     // Run twice for every edit of an agent's.
     { args: ["hook", "claude-code", "--kernel", "main"], input: JSON.stringify(native) },
   ])("kumiko $args with a server", async ({ args, input = "" }) => {

@@ -79,7 +79,7 @@ interface Contestant extends AsyncDisposable {
 async function blockOfOurs(folder: string, lines: readonly string[]): Promise<Contestant> {
   const project = join(folder, "project");
   mkdirSync(project);
-  const client = await ours(folder, project);
+  const client = await ourServer(folder, project);
   const content = `${lines.join("\n")}\n`;
   const created = await client.call("block_create", { role: "user", kind: "text", content });
   const { block_id } = created["structuredContent"] as { block_id: string };
@@ -90,10 +90,10 @@ async function fileOfOurs(folder: string, lines: readonly string[]): Promise<Con
   const project = join(folder, "project");
   mkdirSync(project);
   writeFileSync(join(project, "ours.txt"), `${lines.join("\n")}\n`);
-  return working(await ours(folder, project), "ours.txt", lines);
+  return working(await ourServer(folder, project), "ours.txt", lines);
 }
 
-function ours(folder: string, project: string): Promise<StdioClient> {
+function ourServer(folder: string, project: string): Promise<StdioClient> {
   const bin = join(import.meta.dirname, "..", "..", "bin", "kumiko");
   return stdioClient([bin, "mcp", "--home", join(folder, "home")], project);
 }

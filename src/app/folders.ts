@@ -59,7 +59,9 @@ export function rememberMount(home: HomeFolder, real: string, kernel: string): P
 }
 
 export function forgetMount(home: HomeFolder, real: string): Promise<void> {
-  return changeMounted(home, ({ [real]: _, ...rest }) => rest);
+  return changeMounted(home, (mounted) =>
+    Object.fromEntries(Object.entries(mounted).filter(([folder]) => folder !== real)),
+  );
 }
 
 async function changeMounted(home: HomeFolder, change: (mounted: Known) => Known): Promise<void> {

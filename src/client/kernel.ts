@@ -186,6 +186,26 @@ export class KernelClient {
     return (await this.#read((kernel) => kernel.position(), options)).position;
   }
 
+  mounts(options: CallOptions = {}): Promise<Answers["mounts"]> {
+    return this.#read((kernel) => kernel.mounts(), options);
+  }
+
+  /** To mount the same again changes nothing. */
+  mount(input: Inputs["mount"], options: CallOptions = {}): Promise<Answers["mount"]> {
+    return this.#read((kernel) => kernel.mount(input), options);
+  }
+
+  unmount(input: Inputs["unmount"], options: CallOptions = {}): Promise<Answers["unmount"]> {
+    return this.#write((kernel) => kernel.unmount(input), options);
+  }
+
+  explainRules(
+    input: Inputs["explainRules"],
+    options: CallOptions = {},
+  ): Promise<Answers["explainRules"]> {
+    return this.#read((kernel) => kernel.explainRules(input), options);
+  }
+
   /** Closes the kernel for everybody; whoever calls it next opens it. */
   close(options: CallOptions = {}): Promise<Answers["close"]> {
     return this.#write((kernel) => kernel.close(), options);

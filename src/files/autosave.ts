@@ -72,11 +72,13 @@ export class Autosave implements AsyncDisposable {
   }
 
   #run(block: string): void {
-    const running = this.#ports.save(block).then((saved) => {
-      if (saved) this.saved(block);
-      else this.failed(block);
-    });
+    const running = this.#save(block);
     this.#running.add(running);
     void running.finally(() => this.#running.delete(running));
+  }
+
+  async #save(block: string): Promise<void> {
+    if (await this.#ports.save(block)) this.saved(block);
+    else this.failed(block);
   }
 }

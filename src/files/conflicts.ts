@@ -16,6 +16,8 @@ export interface Conflict extends MergeConflict {
   readonly theirs: string;
   readonly mine: readonly string[];
   readonly time: number;
+  /** The file itself went; its block still has the text. */
+  readonly gone?: true | undefined;
 }
 
 export interface NewConflicts {
@@ -23,6 +25,7 @@ export interface NewConflicts {
   readonly version: number;
   readonly theirs: string;
   readonly mine: readonly string[];
+  readonly gone?: true | undefined;
 }
 
 /**
@@ -73,9 +76,11 @@ export class Conflicts {
     );
   }
 
+  /** Those that are known already, since a process died right after it wrote them down, are not added again. */
   async add(file: MountedFile, { conflicts, ...rest }: NewConflicts): Promise<void> {
     await this.#writing.run(["conflicts"], async () => {
       for (const each of conflicts) {
+        if (this.list(file.block).some((known) => isSame(known, each))) continue;
         const conflict: Conflict = {
           ...each,
           ...rest,
@@ -115,6 +120,12 @@ export class Conflicts {
       this.#untold.set(actor, untold.add(conflict.conflict));
     }
   }
+}
+
+function isSame(one: MergeConflict, other: MergeConflict): boolean {
+  const sides = ["base", "memory", "disk"] as const;
+  const isThere = one.base.start === other.base.start && one.lost === other.lost;
+  return isThere && sides.every((side) => one[side].text === other[side].text);
 }
 
 function noticeOf(

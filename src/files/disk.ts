@@ -1,20 +1,30 @@
-import { KumikoError, type Timers } from "../base/index.ts";
+import { type Clock, KumikoError, type Timers } from "../base/index.ts";
 import type { Folder, Place } from "./contained.ts";
 import { type FileIdentity, move, readWhole, remove, save, stat } from "./disk-file.ts";
+import { sameIdentity } from "./file-stat.ts";
 import type { WholeFile } from "./whole-file.ts";
 
 /** How often, and after how many milliseconds, a file is read again that is just being written. */
 const PATIENCE = 20;
 const PAUSE = 10;
+/** Milliseconds since its last change after which a file is taken for whole; one that lost most of itself, later. */
+const REST = 100;
+const REST_SHRUNK = 400;
+/** How often a file is looked at that does not come to rest: then it is taken as it is. */
+const LOOKS = 20;
+/** What the gate of paths and handles says of a place in which there is something else than a file. */
+const NO_FILE = ["disk_moved", "outside", "invalid_argument"];
 
 /** The files of one folder by their paths, with what happens to them told as values. */
 export class Disk {
   readonly #folder: Folder;
   readonly #timers: Timers;
+  readonly #clock: Clock;
 
-  constructor(folder: Folder, timers: Timers) {
+  constructor(folder: Folder, { timers, clock }: { timers: Timers; clock: Clock }) {
     this.#folder = folder;
     this.#timers = timers;
+    this.#clock = clock;
   }
 
   /** What somebody means, as the path by which a file is known here. */
@@ -22,9 +32,35 @@ export class Disk {
     return this.#folder.resolve(given).path;
   }
 
-  /** Undefined when there is no such file. */
+  /** Undefined when there is no such file, also when a folder or a link is in its place. */
   identity(path: string): FileIdentity | undefined {
-    return stat(this.#place(path));
+    try {
+      return stat(this.#place(path));
+    } catch (error) {
+      if (error instanceof KumikoError && NO_FILE.includes(error.code)) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * The same, once nobody is writing it: whoever took half of a file for all of it would save over the other half.
+   * What is known of it needs no waiting.
+   */
+  async atRest(path: string, known?: FileIdentity): Promise<FileIdentity | undefined> {
+    let found = this.identity(path);
+    for (let look = 1; found !== undefined && look < LOOKS; look++) {
+      if (known !== undefined && sameIdentity(found, known)) return found;
+      const hasShrunk = known !== undefined && found.size < known.size / 2;
+      const rest = hasShrunk ? REST_SHRUNK : REST;
+      const age = this.#clock.now() - Number(found.nanoseconds / 1_000_000n);
+      if (age >= rest) return found;
+      await this.#pause(Math.min(rest, rest - age));
+      const again = this.identity(path);
+      // Written by a clock that is ahead of ours.
+      if (age < 0 && again !== undefined && sameIdentity(found, again)) return again;
+      found = again;
+    }
+    return found;
   }
 
   /** Undefined when there is none; an error when it is there and cannot be read. */
@@ -78,9 +114,9 @@ export class Disk {
     return { folder: this.#folder, path, kind: "file" };
   }
 
-  #pause(): Promise<void> {
+  #pause(milliseconds = PAUSE): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#timers.after(PAUSE, resolve);
+    this.#timers.after(milliseconds, resolve);
     return promise;
   }
 }

@@ -2,6 +2,7 @@ import { type Clock, KeyedQueue, KumikoError, type Timers } from "../base/index.
 import type { Invocation, Kernel } from "../kernel/index.ts";
 import type { FolderRules } from "../permission/index.ts";
 import { Autosave } from "./autosave.ts";
+import { Claims } from "./claims.ts";
 import type { Conflict, Conflicts } from "./conflicts.ts";
 import type { Disk } from "./disk.ts";
 import { Ledger } from "./ledger.ts";
@@ -44,6 +45,7 @@ interface BothSides {
 export class FileSource implements AsyncDisposable {
   readonly name: string;
   readonly disk: Disk;
+  readonly claims: Claims;
   readonly #options: FileSourceOptions;
   readonly #ledger: Ledger;
   readonly #syncing: Syncing;
@@ -59,11 +61,13 @@ export class FileSource implements AsyncDisposable {
     this.disk = options.disk;
     const { kernel, timers, clock, disk, conflicts, largest } = options;
     this.#ledger = new Ledger(kernel, options.name, timers);
+    this.claims = new Claims(clock);
     this.#syncing = new Syncing({
       kernel,
       disk,
       conflicts,
       ledger: this.#ledger,
+      claims: this.claims,
       largest,
       rules: () => options.rules(),
     });
@@ -78,12 +82,15 @@ export class FileSource implements AsyncDisposable {
     for await (const { block, state } of kernel.blocks(`@${name}`)) {
       const path = state?.metadata["path"];
       if (typeof path !== "string") continue;
-      const record = records.get(block) ?? { path, synced: undefined };
+      // Loaded a moment before a crash: the block began as its file was.
+      const record = records.get(block) ?? { path, synced: undefined, left: { version: 1 } };
       const version = await kernel.version(block);
       source.#put(new MountedFile(block, { ...record, path }, version));
     }
     for (const { block, stood } of conflicts.list())
-      if (stood === undefined) source.#byBlock.get(block)!.waits = true;
+      // Of other folders as well.
+      if (stood === undefined && source.#byBlock.has(block))
+        source.#byBlock.get(block)!.waits = true;
     return source;
   }
 
@@ -116,7 +123,8 @@ export class FileSource implements AsyncDisposable {
       const found = await this.#syncing.read(path);
       if (found.kind === "not_text") throw found.error;
       if (found.kind !== "text") throw this.#absent(path);
-      return this.#begin(path, found, DISK);
+      // What is there already is loaded when it is announced: what is new under an announced path is its author's.
+      return this.#begin(path, found, this.claims.of(path) ?? DISK);
     });
   }
 
@@ -165,7 +173,7 @@ export class FileSource implements AsyncDisposable {
       if (await this.#syncing.catchUp(file)) await this.#syncing.save(file);
       if (file.synced === undefined) throw this.#absent(file.path);
       if (!(await disk.remove(file.path, file.synced.hash))) throw restless(file.path);
-      this.#syncing.gone(file);
+      await this.#syncing.leave(file);
     });
     this.#autosave.saved(file.block);
   }
@@ -194,6 +202,12 @@ export class FileSource implements AsyncDisposable {
     const file = this.#byBlock.get(conflict.block)!;
     const { kernel, conflicts } = this.#options;
     await this.#queue.run([file.block], async () => {
+      if (conflict.gone === true) {
+        const chosen = typeof choice === "object" ? choice.text : conflict.memory.text;
+        if (choice !== "disk") await this.#syncing.bringBack(file, chosen, invocation);
+        await conflicts.resolved(conflict.conflict);
+        return;
+      }
       await kernel.editFiles(invocation, {
         blocks: [file.block],
         operation: "change",
@@ -245,10 +259,18 @@ export class FileSource implements AsyncDisposable {
     if (!this.#options.manual && file.ahead) this.#autosave.touched(block);
   }
 
-  /** Takes in what happened on disk: everything of one epoch is one Edit. */
+  /** Takes in what is on disk now, as somebody's own. */
+  async takeIn(invocation: Invocation, file: MountedFile): Promise<void> {
+    await this.#queue.run([file.block], async () => {
+      if (await this.#syncing.catchUp(file, invocation)) await this.#syncing.save(file);
+    });
+    this.claims.end(file.path, invocation);
+  }
+
+  /** Takes in what happened on disk: everything of one epoch is one Edit, but for what somebody announced. */
   async changed({ changed, gone, renamed }: DiskChanges, cause = DISK): Promise<void> {
-    for (const { from, to } of renamed) await this.#moved(from, to, cause);
-    const touched = [...changed, ...renamed.map(({ to }) => to)];
+    for (const { from, to } of renamed) await this.#moved(from, to, this.claims.of(to) ?? cause);
+    const touched = [...changed, ...renamed.flatMap(({ from, to }) => [from, to])];
     const files = [...new Set([...touched, ...gone])].flatMap(
       (path) => this.#byPath.get(path) ?? [],
     );
@@ -260,14 +282,15 @@ export class FileSource implements AsyncDisposable {
         for (const file of files) {
           const each = await this.#syncing.find(file);
           if (each.kind === "text") found.push([file, each]);
-          else if (each.kind === "absent") this.#syncing.gone(file);
+          else if (each.kind === "absent") await this.#syncing.gone(file);
         }
-        const save = await this.#syncing.takeIn(found, cause);
-        for (const file of save) await this.#syncing.save(file);
+        const byCause = Map.groupBy(found, ([{ path }]) => this.claims.of(path) ?? cause);
+        const save: MountedFile[] = [];
+        for (const [by, own] of byCause) save.push(...(await this.#syncing.takeIn(own, by)));
         return save;
       },
     );
-    for (const { block } of unsaved) this.#autosave.saved(block);
+    await this.saveAll(unsaved.map(({ block }) => block));
   }
 
   /** What happened while nobody looked: compares every file that has a block with the disk. */
@@ -283,9 +306,8 @@ export class FileSource implements AsyncDisposable {
   }
 
   async #inStep(file: MountedFile): Promise<void> {
-    await this.#queue.run([file.block], async () => {
-      if (await this.#syncing.catchUp(file)) await this.#syncing.save(file);
-    });
+    const ahead = await this.#queue.run([file.block], () => this.#syncing.catchUp(file));
+    if (ahead) await this.saveAll([file.block]);
     if (file.synced === undefined) throw this.#absent(file.path);
   }
 
@@ -311,12 +333,16 @@ export class FileSource implements AsyncDisposable {
   }
 
   async #rewrite(invocation: Invocation, file: MountedFile, content: string): Promise<void> {
-    await this.#options.kernel.editFiles(invocation, {
-      blocks: [file.block],
-      operation: "change",
-      translate: (target) => [{ at: 0, remove: target.read().length, insert: content }],
-      answer: () => undefined,
-    });
+    // It was asked whether it may be created.
+    await this.#options.kernel.editFiles(
+      { ...invocation, kind: "disk" },
+      {
+        blocks: [file.block],
+        operation: "change",
+        translate: (target) => [{ at: 0, remove: target.read().length, insert: content }],
+        answer: () => undefined,
+      },
+    );
   }
 
   async #moved(from: string, to: string, cause: Invocation): Promise<void> {
@@ -327,7 +353,8 @@ export class FileSource implements AsyncDisposable {
   }
 
   async #label(cause: Invocation, file: MountedFile, to: string): Promise<void> {
-    await this.#options.kernel.changeState(cause, file.block, {
+    // It has happened, or it was asked whether it may.
+    await this.#options.kernel.changeState({ ...cause, kind: "disk" }, file.block, {
       change: (state) => ({ ...state, metadata: { ...state.metadata, path: to } }),
       answer: () => undefined,
     });

@@ -3,10 +3,12 @@ import type { Kernel, NamedValues } from "../kernel/index.ts";
 import type { FileIdentity } from "./file-stat.ts";
 import type { TextForm } from "./text-form.ts";
 
+/** What a block and its file last had in common: a version of the block; or the text itself, when no version has it. */
+export type Base = { readonly version: number } | { readonly text: string };
+
 /** When a block's text and its file were last the same. */
 export interface Synced {
-  /** The block's version with that text; or the text itself, when no version has it. */
-  readonly base: { readonly version: number } | { readonly text: string };
+  readonly base: Base;
   /** SHA-256 of the bytes. */
   readonly hash: string;
   readonly identity: FileIdentity;
@@ -18,6 +20,8 @@ export interface FileRecord {
   readonly path: string;
   /** Undefined when the file was not there. */
   readonly synced: Synced | undefined;
+  /** The base of a file that went: what was written to its block since is merged when it comes back. */
+  readonly left?: Base | undefined;
 }
 
 /** Milliseconds in which records are gathered: a save does not wait for them. */
@@ -68,17 +72,21 @@ export class Ledger implements AsyncDisposable {
   }
 }
 
-function encoded({ path, synced }: FileRecord): string {
-  if (synced === undefined) return JSON.stringify({ path });
+function encoded({ path, synced, left }: FileRecord): string {
+  if (synced === undefined) return JSON.stringify({ path, left });
   const { identity } = synced;
   const nanoseconds = String(identity.nanoseconds);
   return JSON.stringify({ path, synced: { ...synced, identity: { ...identity, nanoseconds } } });
 }
 
 function decoded(value: string): FileRecord {
-  type Stored = { path: string; synced?: Synced & { identity: { nanoseconds: string } } };
-  const { path, synced } = JSON.parse(value) as Stored;
-  if (synced === undefined) return { path, synced };
+  type Stored = {
+    path: string;
+    synced?: Synced & { identity: { nanoseconds: string } };
+    left?: Base;
+  };
+  const { path, synced, left } = JSON.parse(value) as Stored;
+  if (synced === undefined) return { path, synced, left };
   const nanoseconds = BigInt(synced.identity.nanoseconds);
   return { path, synced: { ...synced, identity: { ...synced.identity, nanoseconds } } };
 }

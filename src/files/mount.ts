@@ -3,7 +3,13 @@ import { join } from "node:path";
 import { type Clock, compileGlob, KumikoError, type Timers } from "../base/index.ts";
 import { unifiedDiff } from "../blocks/index.ts";
 import type { CallerKind, Decision, Kernel } from "../kernel/index.ts";
-import { type FileOperation, FolderRules, parseRules } from "../permission/index.ts";
+import {
+  type FileOperation,
+  type FileRule,
+  FolderRules,
+  parseRuleFlag,
+  parseRules,
+} from "../permission/index.ts";
 import type { Conflicts } from "./conflicts.ts";
 import { Folder } from "./contained.ts";
 import { Disk } from "./disk.ts";
@@ -15,7 +21,7 @@ import type { Batch } from "./batch.ts";
 import { sweep } from "./sweep.ts";
 import { type FolderWatch, watchFolder, type WatchTrouble } from "./watch.ts";
 
-export const RULES_FILE = "kumiko.toml";
+const RULES_FILE = "kumiko.toml";
 const LARGEST = 16 * 1024 * 1024;
 
 /** What is written down of a mount. */
@@ -24,6 +30,8 @@ export interface MountSettings {
   readonly root: string;
   /** Files are written only when somebody says so. */
   readonly manual?: boolean | undefined;
+  /** Rules before those of the file, each `pattern=level`. */
+  readonly rules?: readonly string[] | undefined;
 }
 
 export interface MountOptions {
@@ -31,6 +39,8 @@ export interface MountOptions {
   readonly timers: Timers;
   readonly clock: Clock;
   readonly conflicts: Conflicts;
+  /** Whoever watches stays: what he finds half saved at his start is nobody's any more. */
+  readonly watch: boolean;
   /** What goes wrong without anyone asking. */
   onTrouble(mount: string, error: KumikoError): void;
 }
@@ -65,13 +75,20 @@ export class Mount implements AsyncDisposable {
   readonly ignored: Ignored;
   readonly #folder: Folder;
   readonly #options: MountOptions;
+  readonly #flags: readonly FileRule[];
   #rules: FolderRules;
   #watching: FolderWatch | undefined;
   #closed = false;
 
   private constructor(
     name: string,
-    parts: { folder: Folder; rules: FolderRules; ignored: Ignored; source: FileSource },
+    parts: {
+      folder: Folder;
+      rules: FolderRules;
+      flags: readonly FileRule[];
+      ignored: Ignored;
+      source: FileSource;
+    },
     options: MountOptions,
     manual: boolean,
   ) {
@@ -80,6 +97,7 @@ export class Mount implements AsyncDisposable {
     this.manual = manual;
     this.#folder = parts.folder;
     this.#rules = parts.rules;
+    this.#flags = parts.flags;
     this.ignored = parts.ignored;
     this.source = parts.source;
     this.#options = options;
@@ -90,12 +108,13 @@ export class Mount implements AsyncDisposable {
     await using opening = new AsyncDisposableStack();
     const folder = opening.use(Folder.open(settings.root));
     const ignored = new Ignored(folder.path, { ignoresCase: folder.ignoresCase });
-    const { rules, manual, largest } = readRules(folder, ignored);
+    const flags = (settings.rules ?? []).map(parseRuleFlag);
+    const { rules, manual, largest } = readRules(folder, ignored, flags);
     const source = opening.use(
       await FileSource.open({
         ...options,
         name,
-        disk: new Disk(folder, options.timers),
+        disk: new Disk(folder, options),
         largest,
         manual: settings.manual ?? manual,
         rules: () => mount.#rules,
@@ -103,10 +122,12 @@ export class Mount implements AsyncDisposable {
     );
     const mount = new Mount(
       name,
-      { folder, rules, ignored, source },
+      { folder, rules, flags, ignored, source },
       options,
       settings.manual ?? manual,
     );
+    // Before anybody reads: a file that was being written in place is whole again afterwards.
+    await mount.#sweep(options.watch ? { age: 0 } : {});
     opening.move();
     return mount;
   }
@@ -116,29 +137,35 @@ export class Mount implements AsyncDisposable {
    * being watched; the folder can be used meanwhile.
    */
   async watch(): Promise<void> {
-    const { clock, timers } = this.#options;
+    const { clock, timers, kernel } = this.#options;
+    const task = { task: `mount @${this.name}`, what: `mounting @${this.name}` };
+    let looked = 0;
     const watching = await watchFolder(this.root, {
       ignored: this.ignored,
       clock,
       timers,
       onChanges: (batch) => this.#changed(batch),
       onTrouble: (trouble) => this.#trouble(trouble),
+      onProgress: (done) => {
+        looked = done;
+        kernel.progress({ ...task, state: "running", done });
+      },
     });
+    if (looked > 0) kernel.progress({ ...task, state: "done", done: looked });
     if (this.#closed) {
       await watching[Symbol.asyncDispose]();
       return;
     }
     this.#watching = watching;
-    await this.#sweep();
     await this.source.catchUp();
   }
 
   /** What a process that died left beside files that it was saving. */
-  async #sweep(): Promise<void> {
+  async #sweep(options: { age?: number }): Promise<void> {
     const folders = new Set(["", ...this.source.files().map(({ path }) => parentOf(path))]);
     for (const path of folders) {
       try {
-        await sweep(this.#folder, path, { now: this.#options.clock.now() });
+        await sweep(this.#folder, path, { now: this.#options.clock.now(), ...options });
       } catch (error) {
         // A folder that is gone, or closed to us, holds nothing of ours that could be removed.
         if (!(error instanceof KumikoError)) throw error;
@@ -175,7 +202,7 @@ export class Mount implements AsyncDisposable {
 
   /** After kumiko.toml or an ignore file changed. Rules that cannot be read leave those that are in force. */
   readRules(): void {
-    this.#rules = readRules(this.#folder, this.ignored).rules;
+    this.#rules = readRules(this.#folder, this.ignored, this.#flags).rules;
   }
 
   get rules(): FolderRules {
@@ -283,12 +310,14 @@ const sentences: { readonly [kind: string]: string } = {
 function readRules(
   folder: Folder,
   ignored: Ignored,
+  flags: readonly FileRule[],
 ): { rules: FolderRules; manual: boolean; largest: number } {
   const text = textOf(join(folder.path, RULES_FILE));
   const rules = text === undefined ? undefined : parseRules(text, RULES_FILE);
   return {
     rules: new FolderRules({
       ...(rules !== undefined && { rules }),
+      flags,
       isIgnored: (path) => ignored.isIgnored(path, false),
       ignoreCase: folder.ignoresCase,
     }),

@@ -1,13 +1,14 @@
 import { hash } from "node:crypto";
 import { KumikoError } from "../base/index.ts";
-import type { EditTarget } from "../blocks/index.ts";
+import { type EditTarget, splitText } from "../blocks/index.ts";
 import type { Invocation, Kernel } from "../kernel/index.ts";
 import { type FolderRules, whenBothChanged } from "../permission/index.ts";
+import type { Claims } from "./claims.ts";
 import type { Conflicts } from "./conflicts.ts";
 import type { Disk } from "./disk.ts";
 import { type FileIdentity, sameIdentity } from "./file-stat.ts";
-import type { Ledger, Synced } from "./ledger.ts";
-import { type Merged, mergeTexts } from "./merge.ts";
+import type { Base, Ledger, Synced } from "./ledger.ts";
+import { type MergeConflict, type Merged, mergeTexts } from "./merge.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import { afterSaving, readText, type TextForm, writeText } from "./text-form.ts";
 
@@ -22,6 +23,8 @@ export interface SyncingPorts {
   readonly ledger: Ledger;
   readonly conflicts: Conflicts;
   rules(): FolderRules;
+  /** Who announced a change of this path. */
+  readonly claims: Claims;
   /** Bytes above which a file is not read as text. */
   readonly largest: number;
 }
@@ -56,10 +59,10 @@ export class Syncing {
   async find(file: MountedFile): Promise<Found> {
     const { disk } = this.#ports;
     const { synced } = file;
-    const identity = disk.identity(file.path);
+    const identity = await disk.atRest(file.path, synced?.identity);
     if (identity === undefined) return { kind: "absent" };
     if (synced !== undefined && sameIdentity(identity, synced.identity)) return { kind: "same" };
-    const found = await this.read(file.path, synced?.form);
+    const found = await this.#read(file.path, synced?.form);
     if (found.kind !== "text" || found.hash !== synced?.hash) return found;
     // Touched, or saved anew with the same bytes.
     this.#synced(file, { ...synced, identity: found.identity });
@@ -67,6 +70,11 @@ export class Syncing {
   }
 
   async read(path: string, before?: TextForm): Promise<Found> {
+    const identity = await this.#ports.disk.atRest(path);
+    return identity === undefined ? { kind: "absent" } : this.#read(path, before);
+  }
+
+  async #read(path: string, before?: TextForm): Promise<Found> {
     const { disk, largest } = this.#ports;
     const read = await disk.read(path, largest);
     if (read === undefined) return { kind: "absent" };
@@ -85,9 +93,10 @@ export class Syncing {
     found: readonly (readonly [MountedFile, FoundText])[],
     cause: Invocation,
   ): Promise<MountedFile[]> {
-    const { kernel, conflicts } = this.#ports;
+    const { kernel } = this.#ports;
     if (found.length === 0) return [];
     const byBlock = new Map(found.map((each) => [each[0].block, each]));
+    for (const [file, text] of found) await this.#foresee(file, text, cause);
     const merges = new Map<string, Merged>();
     const authors = new Map<string, readonly string[]>();
     const translate = (target: EditTarget, block: string): Merged["splices"] => {
@@ -97,25 +106,24 @@ export class Syncing {
       authors.set(block, writers(target, file));
       return merged.splices;
     };
-    const changed = await kernel.editFiles(cause, {
-      blocks: [...byBlock.keys()],
-      operation: "change",
-      translate,
-      answer: ({ edit, changes }) => ({ edit, changes }),
-    });
+    // What is on disk has happened, whoever did it.
+    const changed = await kernel.editFiles(
+      { ...cause, kind: "disk" },
+      {
+        blocks: [...byBlock.keys()],
+        operation: "change",
+        translate,
+        answer: ({ edit, changes }) => ({ edit, changes }),
+      },
+    );
     const unsaved: MountedFile[] = [];
     for (const { block, version } of changed.changes) {
       const [file, { text, form, hash: sum, identity }] = byBlock.get(block)!;
       const merged = merges.get(block)!;
       file.version = Math.max(file.version, version);
       const base = merged.text === text ? { version } : { text };
+      await this.#keep(file, merged, { version, theirs: cause.actor, mine: authors.get(block)! });
       this.#synced(file, { base, hash: sum, identity, form });
-      if (merged.conflicts.length > 0) {
-        const mine = authors.get(block)!;
-        const theirs = cause.actor;
-        await conflicts.add(file, { conflicts: merged.conflicts, version, theirs, mine });
-        file.waits = merged.conflicts.some(({ stood }) => stood === undefined);
-      }
       if (merged.save && !file.waits) unsaved.push(file);
     }
     return unsaved;
@@ -156,11 +164,12 @@ export class Syncing {
   }
 
   /** Takes in what is on disk now. True when there is something to save then. */
-  async catchUp(file: MountedFile, cause: Invocation = DISK): Promise<boolean> {
+  async catchUp(file: MountedFile, cause = this.#ports.claims.of(file.path)): Promise<boolean> {
     const found = await this.find(file);
-    if (found.kind === "text") return (await this.takeIn([[file, found]], cause)).length > 0;
+    if (found.kind === "text")
+      return (await this.takeIn([[file, found]], cause ?? DISK)).length > 0;
     if (found.kind === "not_text") throw found.error;
-    if (found.kind === "absent") this.gone(file);
+    if (found.kind === "absent") await this.gone(file);
     return false;
   }
 
@@ -168,17 +177,77 @@ export class Syncing {
   async reload(file: MountedFile, invocation: Invocation): Promise<void> {
     const found = await this.read(file.path, file.synced?.form);
     if (found.kind === "not_text") throw found.error;
-    if (found.kind !== "text") return this.gone(file);
+    if (found.kind !== "text") return this.leave(file);
     const version = await this.#become(file, found.text, invocation);
     const { hash: sum, identity, form } = found;
     this.#synced(file, { base: { version }, hash: sum, identity, form });
   }
 
+  /** Somebody took the file away. What its block had that was not saved is kept as a conflict. */
+  async gone(file: MountedFile): Promise<void> {
+    const common = file.synced?.base ?? file.left;
+    if (common === undefined) return;
+    const { kernel, conflicts } = this.#ports;
+    const unsaved = await kernel.tryOut(file.block, (target) => {
+      const memory = target.read();
+      const base = "text" in common ? common.text : target.read(common.version);
+      const { version } = target;
+      return memory === base ? undefined : { memory, base, version, mine: writers(target, file) };
+    });
+    if (unsaved !== undefined) {
+      const { memory, base, version, mine } = unsaved;
+      const conflict: MergeConflict = {
+        base: wholeOf(base),
+        memory: wholeOf(memory),
+        disk: wholeOf(""),
+        at: { start: 0, end: 0 },
+        stood: "disk",
+        lost: memory,
+        around: { before: [], after: [], lines: 0 },
+      };
+      const theirs = DISK.actor;
+      await conflicts.add(file, { conflicts: [conflict], version, theirs, mine, gone: true });
+    }
+    await this.leave(file);
+  }
+
   /** The file is not there any more; its block stays and is revived when it comes back. */
-  gone(file: MountedFile): void {
-    if (file.synced === undefined) return;
+  async leave(file: MountedFile): Promise<void> {
+    const version = await this.#ports.kernel.version(file.block);
+    if (file.synced === undefined && isVersion(file.left, version)) return;
+    file.left = { version };
     file.synced = undefined;
+    file.unsaved = undefined;
     this.#ports.ledger.note(file.block, file.record);
+  }
+
+  /** Makes the block say what somebody decided about a file that went, and the file with it. */
+  async bringBack(file: MountedFile, text: string, invocation: Invocation): Promise<void> {
+    await this.#become(file, text, invocation);
+    await this.save(file, { make: true });
+  }
+
+  /**
+   * What will not stand is written down before it goes: a process that dies in between leaves it there, and finds it
+   * when it merges again.
+   */
+  async #foresee(file: MountedFile, found: FoundText, { actor }: Invocation): Promise<void> {
+    if (!file.ahead && file.left === undefined) return;
+    const foreseen = await this.#ports.kernel.tryOut(file.block, (target) => ({
+      merged: this.#merge(file, target, found),
+      told: { version: target.version + 1, theirs: actor, mine: writers(target, file) },
+    }));
+    await this.#keep(file, foreseen.merged, foreseen.told);
+  }
+
+  async #keep(
+    file: MountedFile,
+    { conflicts }: Merged,
+    told: { version: number; theirs: string; mine: readonly string[] },
+  ): Promise<void> {
+    if (conflicts.length === 0) return;
+    await this.#ports.conflicts.add(file, { conflicts, ...told });
+    file.waits ||= conflicts.some(({ stood }) => stood === undefined);
   }
 
   /** Makes the block say that, by as few lines as it takes; gives its version. */
@@ -198,6 +267,7 @@ export class Syncing {
   /** It is there again, or for the first time. */
   #synced(file: MountedFile, synced: Synced): void {
     file.synced = synced;
+    file.left = undefined;
     file.unsaved = undefined;
     this.#ports.ledger.note(file.block, file.record);
   }
@@ -205,13 +275,14 @@ export class Syncing {
   #merge(file: MountedFile, target: EditTarget, found: FoundText): Merged {
     const { level } = this.#ports.rules().levelOf(file.path);
     const memory = target.read();
-    // A file that came back, or is seen for the first time since it went: what is there stands.
-    const base = file.synced === undefined ? memory : this.#base(file.synced, target, found.text);
+    const common = file.synced?.base ?? file.left;
+    // A file that came back, and nobody knows what it was: what is there stands.
+    const base = common === undefined ? memory : this.#base(common, target, found.text);
     return mergeTexts({ base, memory, disk: found.text }, whenBothChanged(level));
   }
 
   /** The text that both sides last had in common: that of an own save which was not written down, if this is one. */
-  #base({ base }: Synced, target: EditTarget, disk: string): string {
+  #base(base: Base, target: EditTarget, disk: string): string {
     if ("text" in base) return base.text;
     const oldest = Math.max(base.version + 1, target.version - REMEMBERED);
     for (let version = target.version; version >= oldest; version--)
@@ -221,11 +292,20 @@ export class Syncing {
 }
 
 /** Who changed the block since it was what the disk was. */
-function writers(target: EditTarget, { synced }: MountedFile): string[] {
-  const base = synced !== undefined && "version" in synced.base ? synced.base.version : 0;
+function writers(target: EditTarget, { synced, left }: MountedFile): string[] {
+  const common = synced?.base ?? left;
+  const base = common !== undefined && "version" in common ? common.version : 0;
   const since = Array.from({ length: target.version - base }, (_, index) => base + 1 + index);
   const all = target.authors(since).map(({ actor }) => actor);
   return [...new Set(all)].filter((actor) => actor !== DISK.actor);
+}
+
+function isVersion(base: Base | undefined, version: number): boolean {
+  return base !== undefined && "version" in base && base.version === version;
+}
+
+function wholeOf(text: string): MergeConflict["base"] {
+  return { start: 0, end: splitText(text).lines.length, text };
 }
 
 /** Whoever changed a file without telling us. */

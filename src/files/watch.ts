@@ -40,6 +40,9 @@ export type WatchTrouble =
   /** A fault of ours or of who is told; watching goes on. */
   | { readonly kind: "fault"; readonly error: unknown };
 
+/** So many files are told of together. */
+const TOGETHER = 1000;
+
 export interface WatchOptions {
   readonly ignored: Ignored;
   /** The next batch waits until this one is dealt with. */
@@ -48,6 +51,8 @@ export interface WatchOptions {
   /** Wall time: it is compared with the times of files. */
   readonly clock: Clock;
   readonly timers: Timers;
+  /** While the folder is looked at for the first time. */
+  onProgress?(files: number): void;
   readonly debounce?: number;
   readonly check?: number;
   /** What was known when we last looked (`stamps()` of then): what differs is the first batch. */
@@ -169,10 +174,14 @@ export class FolderWatch implements AsyncDisposable {
 
   /** Takes the folder as it is for known. */
   async #adopt(): Promise<void> {
+    let count = 0;
     const adopting: Comparison = {
       ...this.#comparison,
       differs: (path, look) => {
-        if (look !== undefined) this.#known.putFile(path, look);
+        if (look === undefined) return;
+        this.#known.putFile(path, look);
+        count += 1;
+        if (count % TOGETHER === 0) this.#options.onProgress?.(count);
       },
       found: () => undefined,
       missing: () => undefined,

@@ -374,11 +374,11 @@ export class Kernel implements AsyncDisposable {
 
   /** Small named values of rooms above. */
   named(space: string): NamedValues {
-    const { get, list, put } = this.#store;
+    const store = this.#store;
     return {
-      get: (key) => get.call(this.#store, space, key),
-      list: () => list.call(this.#store, space),
-      put: (key, value) => put.call(this.#store, space, key, value),
+      get: (key) => store.get(space, key),
+      list: () => store.list(space),
+      put: (key, value) => store.put(space, key, value),
     };
   }
 

@@ -33,7 +33,10 @@ export interface WorldOptions {
   newPeer(): string;
   turn?(): Promise<void>;
   /** The folders of a kernel that was just opened; with `always` also of one that has none. */
-  files?(kernel: Kernel, how: { readonly always: boolean }): Promise<FilePort | undefined>;
+  readonly files?: (
+    kernel: Kernel,
+    how: { readonly always: boolean },
+  ) => Promise<FilePort | undefined>;
   /** Told of everything stored that turns out to be damaged. */
   onDamage?(report: DamageReport): void;
 }

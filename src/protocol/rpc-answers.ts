@@ -57,6 +57,21 @@ const exportedBlock = z.strictObject({
   text: z.string().optional(),
 });
 
+const mountedFolder = z.strictObject({
+  mount: z.string(),
+  folder: z.string().describe("its real path"),
+  files: z.int().describe("that have blocks"),
+  unsaved: z.int().describe("whose blocks are ahead of the disk"),
+  conflicts: z.int(),
+  manual: z.boolean(),
+  trouble: z.string().optional().describe("what is wrong with it now"),
+});
+
+const decision = z.strictObject({
+  decision: z.enum(["allow", "ask", "deny"]),
+  reason: z.string(),
+});
+
 /** What each method answers, where that is not a capability. */
 export const rpcAnswers = {
   World: {
@@ -141,6 +156,28 @@ export const rpcAnswers = {
       blocks: z.array(z.strictObject({ block: z.string(), readable_version: z.int().nullable() })),
     }),
     position: z.strictObject({ position: z.int() }),
+    mounts: z.array(mountedFolder),
+    mount: mountedFolder,
+    unmount: z.strictObject({ mount: z.string(), folder: z.string() }),
+    explainRules: z.strictObject({
+      mount: z.string(),
+      folder: z.string(),
+      path: z.string().describe("in the folder"),
+      level: z.string(),
+      looked: z
+        .array(
+          z.strictObject({
+            pattern: z.string(),
+            from: z.string().describe("where the rule stands"),
+            level: z.string(),
+            matched: z.boolean(),
+          }),
+        )
+        .describe("every rule that was looked at; the last one decided"),
+      operations: z.array(
+        z.strictObject({ operation: z.string(), agent: decision, person: decision }),
+      ),
+    }),
     detach: z.strictObject({}),
     close: z.strictObject({}),
   },

@@ -6,6 +6,7 @@ const name = z.string().min(1).max(32);
 const block = z.string().min(1).max(128);
 const position = z.int().min(0);
 const label = z.string().min(1).max(128);
+const path = z.string().min(1).max(4096);
 
 const trace = z
   .string()
@@ -129,6 +130,20 @@ export const rpcInputs = {
     authors: z.strictObject({ position: position.optional(), context: name.optional() }),
     verify: z.strictObject({}),
     position: z.strictObject({}),
+    mounts: z.strictObject({}),
+    mount: z.strictObject({
+      folder: path.describe("an absolute path on the server's machine"),
+      name: name.optional().describe("files are @name/path; by default the folder's own"),
+      manual: z.boolean().optional().describe("files are written only when somebody says so"),
+      rules: z
+        .array(z.string().min(1).max(1100))
+        .max(100)
+        .optional()
+        .describe("each pattern=level; they go before those of kumiko.toml"),
+      ...said,
+    }),
+    unmount: z.strictObject({ mount: path.describe("its name or its folder"), ...said }),
+    explainRules: z.strictObject({ path }),
     detach: z.strictObject({}),
     close: z.strictObject({}),
   },

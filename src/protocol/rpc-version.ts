@@ -2,7 +2,7 @@
  * Counts the changes of what crosses the wire in `rpc`. Both ends say theirs at the beginning; a test compares it
  * with a hash of all schemas, so that nobody changes one and forgets the other.
  */
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 
 /** Why a server ended a connection, as WebSocket close codes; the reason is the same word. */
 export const closeCodes = {

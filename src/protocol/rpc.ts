@@ -56,6 +56,15 @@ export interface RpcKernel extends Disposable {
   /** The newest position. */
   position(): Promise<Answers["position"]>;
 
+  /** The folders whose files are blocks; for persons. */
+  mounts(): Promise<Answers["mounts"]>;
+  /** Resolves when the folder is being watched. The same folder again changes its settings. */
+  mount(input: Inputs["mount"]): Promise<Answers["mount"]>;
+  /** Its blocks and their history stay. */
+  unmount(input: Inputs["unmount"]): Promise<Answers["unmount"]>;
+  /** Which rule decides about a path, and what it says. */
+  explainRules(input: Inputs["explainRules"]): Promise<Answers["explainRules"]>;
+
   /** Ends what was subscribed to through this capability. */
   detach(): Promise<Answers["detach"]>;
   /** Closes the kernel for everybody; who attaches to it again opens it. */

@@ -42,6 +42,15 @@ export class Mounted implements AsyncDisposable {
     return mounted;
   }
 
+  /** What another process has made of a place, or will. */
+  static async at(place: string, { watch = true } = {}): Promise<Mounted> {
+    const mounted = new Mounted(new DisposableStack(), join(place, "project"), join(place, "home"));
+    mkdirSync(mounted.home, { recursive: true });
+    mounted.#watch = watch;
+    await mounted.start();
+    return mounted;
+  }
+
   get kernel(): Kernel {
     return this.#kernel!;
   }

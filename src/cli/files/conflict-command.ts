@@ -6,7 +6,8 @@ import { type FileConflict, printConflict } from "../home/file-answer.ts";
 import type { HomeFlags } from "../home/options.ts";
 import { bold, dim } from "../home/paint.ts";
 import { targetFrom, withShownPaths } from "../home/paths.ts";
-import { withKernel } from "../home/with-kernel.ts";
+import type { OpenKernel } from "../home/access.ts";
+import { type Caller, withKernel } from "../home/with-kernel.ts";
 import { decodeNamed, readNamedBytes } from "../input.ts";
 import type { Terminal } from "../terminal.ts";
 import { callFileTool } from "./call-file-tool.ts";
@@ -19,12 +20,7 @@ export function listConflicts(
 ): Promise<number> {
   return withKernel(terminal, flags, "kumiko conflicts", async (kernel, caller) => {
     const input = given === "" ? {} : { path: targetFrom(terminal, given) };
-    const answer = await callFileTool<{ conflicts: FileConflict[] }>(
-      kernel,
-      caller,
-      "file_status",
-      input,
-    );
+    const answer = await conflictsOf(kernel, caller, input);
     const shown = await withShownPaths(terminal, kernel, answer.conflicts);
     const conflicts = answer.conflicts.map((each, at) => ({ ...each, path: shown[at]!.block_id }));
     if (flags.json) await printJson(terminal, { ok: true, counted_from: 0, conflicts });
@@ -37,6 +33,31 @@ export function listConflicts(
     }
     return conflicts.length > 0 ? exitCode.different : exitCode.fine;
   });
+}
+
+interface Standing {
+  readonly files: readonly {
+    readonly path: string;
+    readonly block_id?: string;
+    readonly status: string;
+  }[];
+  readonly conflicts: FileConflict[];
+}
+
+/** Without a server nobody has looked at the disk yet: what is new there may be in conflict. */
+async function conflictsOf(
+  kernel: OpenKernel,
+  caller: Caller,
+  input: { readonly path?: string },
+): Promise<Standing> {
+  const ask = (): Promise<Standing> => callFileTool(kernel, caller, "file_status", input);
+  const found = await ask();
+  const unseen = found.files.filter(({ status }) => status === "both_changed");
+  for (const { path, block_id = "" } of unseen) {
+    const mount = block_id.slice(0, block_id.indexOf("~"));
+    await callFileTool(kernel, caller, "file_load", { path: `${mount}/${path}` });
+  }
+  return unseen.length > 0 ? ask() : found;
 }
 
 const choices = ["disk", "mine", "both"];

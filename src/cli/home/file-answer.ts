@@ -53,21 +53,15 @@ function endOf(path: string, width: number): string {
   return path.length > width ? `…${path.slice(path.length - width + 1).toWellFormed()}` : path;
 }
 
+const HEADER_END = "\n---\n";
+
 /** The header that says how they stand, then the diff. */
 export function printFileDiff(terminal: Terminal, { diff }: Answer): string[] {
   if (diff === "") return [dim(terminal, "the block says what the file says")];
-  const [, header = "", rest = ""] = /^(\[file:.*?\n---\n)(.*)$/s.exec(String(diff)) ?? [
-    "",
-    "",
-    diff,
-  ];
-  return [
-    ...String(header)
-      .trimEnd()
-      .split("\n")
-      .map((line) => dim(terminal, line)),
-    ...diffLines(terminal, rest),
-  ];
+  const text = String(diff);
+  const end = text.indexOf(HEADER_END) + HEADER_END.length;
+  const header = text.slice(0, end).trimEnd().split("\n");
+  return [...header.map((line) => dim(terminal, line)), ...diffLines(terminal, text.slice(end))];
 }
 
 interface StatusOfFile {

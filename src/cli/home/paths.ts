@@ -76,7 +76,8 @@ export async function withShownPaths<Answer>(
   };
   const pathOf = async (block: string): Promise<string> => {
     const { state } = await kernel.ask((each) => each.getDocumentState({ block_id: block }));
-    return String(state.metadata["path"]);
+    const { path } = state.metadata;
+    return typeof path === "string" ? path : block;
   };
   return (await shown(answer)) as Answer;
 }

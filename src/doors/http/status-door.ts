@@ -1,3 +1,4 @@
+import { listFolders, type MountedFolder, Mounts } from "../../files/index.ts";
 import type { Hall } from "../hall.ts";
 import { checkEveryKernel, checkScope, type Principal } from "../principal.ts";
 import { checkMethod, sendJson } from "./answer.ts";
@@ -24,6 +25,8 @@ export interface Status {
     /** Null while it is not open. */
     contexts: readonly string[] | null;
     position: number | null;
+    /** Null while it is not open. */
+    mounts: readonly MountedFolder[] | null;
   }[];
   readonly connections: readonly {
     actor: string;
@@ -72,6 +75,7 @@ async function statusOf(
       bytes,
       contexts: contexts ?? null,
       position: opened?.feed.head ?? null,
+      mounts: opened === undefined ? null : opened.hasFiles ? listFolders(Mounts.of(opened)) : [],
     };
   });
   const all = principal.scopes.has("admin") && principal.kernels === undefined;

@@ -12,7 +12,8 @@ import {
   type RpcKernel,
   type RpcSubscription,
 } from "../../protocol/index.ts";
-import { type Given, invocationOf } from "../principal.ts";
+import { listFolders, mountFolder, Mounts, unmountFolder } from "../../files/index.ts";
+import { checkPerson, type Given, invocationOf } from "../principal.ts";
 import type { Caller } from "./caller.ts";
 import { checkInput } from "./check-input.ts";
 import { ContextTarget } from "./context.ts";
@@ -378,6 +379,66 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
       checkInput("position", inputs.position, input);
       this.#caller.allow("read");
       return { position: kernel.feed.head };
+    });
+  }
+
+  async mounts(input?: unknown): Promise<Answers["mounts"]> {
+    return this.#run("mounts", async (kernel) => {
+      checkInput("mounts", inputs.mounts, input);
+      this.#caller.allow("admin");
+      checkPerson(this.#caller.principal);
+      return kernel.hasFiles ? listFolders(Mounts.of(kernel)) : [];
+    });
+  }
+
+  async mount(input: unknown): Promise<Answers["mount"]> {
+    return this.#run("mount", async (kernel) => {
+      const { folder, name, manual, rules, ...said } = checkInput("mount", inputs.mount, input);
+      this.#caller.allow("admin");
+      checkPerson(this.#caller.principal);
+      const { actor } = this.#invocation(said);
+      await this.#caller.hall.world.attachFiles(kernel);
+      const mounted = await mountFolder(Mounts.of(kernel), { folder, name, manual, rules });
+      this.#caller.hall.log.info({ ...mounted, actor }, "mounted");
+      return mounted;
+    });
+  }
+
+  async unmount(input: unknown): Promise<Answers["unmount"]> {
+    return this.#run("unmount", async (kernel) => {
+      const { mount, ...said } = checkInput("unmount", inputs.unmount, input);
+      this.#caller.allow("admin");
+      checkPerson(this.#caller.principal);
+      const { actor } = this.#invocation(said);
+      const unmounted = await unmountFolder(Mounts.of(kernel), mount);
+      this.#caller.hall.log.info({ ...unmounted, actor }, "unmounted");
+      return unmounted;
+    });
+  }
+
+  async explainRules(input: unknown): Promise<Answers["explainRules"]> {
+    return this.#run("explainRules", async (kernel) => {
+      const { path: given } = checkInput("explainRules", inputs.explainRules, input);
+      this.#caller.allow("read");
+      const { mount, path } = await Mounts.of(kernel).place(given);
+      const { level, looked, operations } = mount.rules.explain(path);
+      return {
+        mount: mount.name,
+        folder: mount.root,
+        path,
+        level,
+        looked: looked.map(({ pattern, from, level: each, matched }) => ({
+          pattern,
+          from,
+          level: each,
+          matched,
+        })),
+        operations: operations.map(({ operation, agent, person }) => ({
+          operation,
+          agent: { decision: agent.decision, reason: agent.reason },
+          person: { decision: person.decision, reason: person.reason },
+        })),
+      };
     });
   }
 

@@ -1,4 +1,5 @@
 import type { Tool } from "../../tools/index.ts";
+import { fileChanged } from "./changed.ts";
 import { fileCreate } from "./create.ts";
 import { fileDelete } from "./delete.ts";
 import { fileDiff } from "./diff.ts";
@@ -22,4 +23,5 @@ export const fileTools: readonly Tool[] = [
   fileDiff,
   fileReload,
   fileResolve,
+  fileChanged,
 ];

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { defineTool, writing } from "../../tools/index.ts";
+import type { Mount } from "../mount.ts";
 import { Mounts } from "../mounts.ts";
 import { fileStatus, pathArgument, placeFor } from "./shared.ts";
 
@@ -18,6 +19,10 @@ export const fileSave = defineTool({
   }),
   examples: [{ when: "Everything that waits.", input: {} }],
   async run(kernel, { input, invocation }) {
+    const { actor, kind = "person" } = invocation;
+    // Of all that wait, those that the caller may write.
+    const mayWrite = (mount: Mount, path: string): boolean =>
+      mount.decide(path, "change", kind).decision === "allow";
     const wanted =
       input.path === undefined
         ? Mounts.of(kernel)
@@ -25,12 +30,13 @@ export const fileSave = defineTool({
             .flatMap((mount) =>
               mount.source
                 .files()
-                .flatMap((file) => (file.ahead ? [{ mount, path: file.path }] : [])),
+                .flatMap((file) =>
+                  file.ahead && mayWrite(mount, file.path) ? [{ mount, path: file.path }] : [],
+                ),
             )
         : [await placeFor(kernel, invocation, input.path, "change")];
     const saved: { path: string; block_id: string; status: z.input<typeof fileStatus> }[] = [];
     for (const { mount, path } of wanted) {
-      const { actor, kind = "person" } = invocation;
       mount.check(path, "change", { actor, kind });
       const file = await mount.source.load(path);
       await mount.source.save(file);

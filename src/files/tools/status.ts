@@ -1,16 +1,18 @@
 import { z } from "zod";
 import { defineTool } from "../../tools/index.ts";
+import type { Conflict } from "../conflicts.ts";
 import { Mounts } from "../mounts.ts";
 import { fileStatus, pathArgument, placeFor } from "./shared.ts";
 
 const side = z.strictObject({ start: z.int(), end: z.int(), text: z.string() });
 
-export const conflictAnswer = z.strictObject({
+const conflictAnswer = z.strictObject({
   conflict: z.string().describe("pass it to file_resolve"),
   path: z.string(),
   block_id: z.string(),
   version: z.int().describe("the version in which the one side stands"),
   stood: z.enum(["disk", "memory", "nobody"]),
+  gone: z.literal(true).optional().describe("the file was deleted: mine brings it back"),
   theirs: z.string().describe("who changed the file"),
   mine: z.array(z.string()).describe("who changed the block"),
   base: side.describe("lines counted from 0, ends exclusive"),
@@ -66,12 +68,25 @@ export const fileStatusTool = defineTool({
     const conflicts = mounts.conflicts
       .list()
       .filter(({ block }) => paths.has(block))
-      .map(({ block, lost: _, at: __, time: ___, mine, stood, ...rest }) => ({
-        ...rest,
-        block_id: block,
-        mine: [...mine],
-        stood: stood ?? ("nobody" as const),
-      }));
+      .map(answerOf);
     return { files, conflicts };
   },
 });
+
+function answerOf(known: Conflict): z.input<typeof conflictAnswer> {
+  const { conflict, path, block, version, stood = "nobody", theirs, mine, gone } = known;
+  const { base, memory, disk } = known;
+  return {
+    conflict,
+    path,
+    block_id: block,
+    version,
+    stood,
+    ...(gone === true && { gone }),
+    theirs,
+    mine: [...mine],
+    base,
+    memory,
+    disk,
+  };
+}

@@ -1,0 +1,391 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type RunningServer, startServer } from "../src/app/server.ts";
+import { connect } from "../src/client/index.ts";
+import { type Home, temporaryHome } from "./support/kumiko.ts";
+
+const THREE = "one\ntwo\nthree\n";
+
+/** A project with a source folder and the command over it, with a server or without. */
+class Project implements AsyncDisposable {
+  readonly home: Home;
+  readonly folder: string;
+  readonly src: string;
+  readonly #owned: AsyncDisposableStack;
+
+  private constructor(owned: AsyncDisposableStack, home: Home, folder: string) {
+    this.#owned = owned;
+    this.home = home;
+    this.folder = folder;
+    this.src = join(folder, "src");
+  }
+
+  static async make(way: Way): Promise<Project> {
+    await using making = new AsyncDisposableStack();
+    const home = making.use(temporaryHome());
+    const folder = join(home.folder.path, "project");
+    const project = new Project(making, home, folder);
+    project.write("src/main.ts", THREE);
+    project.write("README.md", "# Project\n");
+    project.write(".env", "TOKEN=1\n");
+    project.write(".gitignore", "build/\n*.log\n");
+    project.write("a.log", "log\n");
+    project.write("build/out.js", "out\n");
+    if (way === "server") await project.serve(making);
+    return new Project(making.move(), home, folder);
+  }
+
+  get place(): string {
+    return this.home.environment["KUMIKO_HOME"]!;
+  }
+
+  async serve(owned = this.#owned): Promise<RunningServer> {
+    return owned.use(await startServer({ home: this.place, actor: "ann" }));
+  }
+
+  path(path: string): string {
+    return join(this.folder, path);
+  }
+
+  write(path: string, text: string): void {
+    mkdirSync(join(this.path(path), ".."), { recursive: true });
+    writeFileSync(this.path(path), text);
+  }
+
+  read(path: string): string {
+    return readFileSync(this.path(path), "utf8");
+  }
+
+  run(args: readonly string[], folder = this.folder, environment: Environment = {}) {
+    return this.home.run(args, { folder, environment });
+  }
+
+  json(args: readonly string[], folder = this.folder, environment: Environment = {}) {
+    return this.home.json(args, { folder, environment });
+  }
+
+  async fine(args: readonly string[], folder = this.folder): Promise<string> {
+    const { code, out, err } = await this.run(args, folder);
+    expect({ args, code, err }).toEqual({ args, code: 0, err: "" });
+    return out;
+  }
+
+  /** An editor that is a program: a shell script which is given the file. */
+  editor(name: string, script: string): Environment {
+    const file = this.home.folder.write(name, `#!/bin/sh\n${script}\n`);
+    chmodSync(file, 0o755);
+    return { VISUAL: file };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#owned.disposeAsync();
+  }
+}
+
+type Environment = { readonly [name: string]: string };
+type Way = "server" | "process";
+const ways: readonly Way[] = ["server", "process"];
+
+const replace = (path: string, old: string, by: string, actor = "claude"): string[] => [
+  "block",
+  "replace",
+  path,
+  "--old",
+  old,
+  "--new",
+  by,
+  "--actor",
+  actor,
+];
+
+describe.each(ways)("files by the command line (%s)", (way) => {
+  test("a folder is mounted, listed, and let go", async () => {
+    await using project = await Project.make(way);
+    const mounted = await project.json(["mount", "."]);
+    const { folder } = project;
+    expect(mounted).toMatchObject({ ok: true, kernel: "main", mount: "project", folder, files: 0 });
+    // Again is the same.
+    expect(await project.json(["mount", "."])).toEqual(mounted);
+    await project.fine(["cat", "src/main.ts"]);
+    expect(await project.json(["mounts"])).toMatchObject({
+      mounts: [{ mount: "project", folder, files: 1, conflicts: 0, manual: false }],
+    });
+    const paths = async (args: string[], at = folder): Promise<unknown[]> =>
+      ((await project.json(["ls", ...args], at))["files"] as { path: string }[]).map(
+        ({ path }) => path,
+      );
+    expect(await paths([])).toEqual([".env", ".gitignore", "README.md", "src/main.ts"]);
+    expect(await paths(["--ignored"])).toContain("a.log");
+    expect(await paths([], project.src)).toEqual(["main.ts"]);
+    expect(await paths(["*.ts"])).toEqual(["src/main.ts"]);
+    expect(await paths(["*.ts"], project.src)).toEqual(["main.ts"]);
+    expect(await paths(["src"])).toEqual(["src/main.ts"]);
+    expect(await paths([".."], project.src)).toEqual([
+      join(folder, ".env"),
+      join(folder, ".gitignore"),
+      join(folder, "README.md"),
+      "main.ts",
+    ]);
+    expect(await project.fine(["ls"])).toBe(
+      "secret               8 B  .env\n" +
+        "read_write          13 B  .gitignore\n" +
+        "read_write          10 B  README.md\n" +
+        "read_write  synced  14 B  src/main.ts\n",
+    );
+    const other = project.home.folder.path;
+    expect(await project.home.json(["unmount", "project"])).toMatchObject({ folder });
+    expect(await project.json(["mounts"])).toMatchObject({ mounts: [] });
+    const gone = await project.json(["ls"], other);
+    expect(gone).toMatchObject({ ok: false, error: { code: "not_on_disk" } });
+    await project.fine(["mount", folder]);
+    expect(await project.fine(["history", "src/main.ts"])).toContain("disk");
+  });
+
+  test("paths are meant from where one stands, and shown from there", async () => {
+    await using project = await Project.make(way);
+    await project.fine(["mount", "."]);
+    const { src } = project;
+    expect(await project.fine(replace("main.ts", "two", "TWO"), src)).toMatch(
+      /^main\.ts is now version 2/,
+    );
+    expect(project.read("src/main.ts")).toBe("one\nTWO\nthree\n");
+    expect(await project.fine(["blame", "main.ts"], src)).toMatch(/2 claude .*\| TWO/);
+    expect(await project.fine(["blame", "src/main.ts"])).toContain("claude");
+    expect(await project.fine(["blame", "../src/main.ts"], src)).toContain("claude");
+    expect(await project.fine(["blame", "@project/src/main.ts"], src)).toContain("claude");
+    expect(await project.fine(["search", "TWO"], src)).toMatch(/^main\.ts {2}version 2/);
+    expect(await project.fine(["search", "main.ts", "TWO"], src)).toMatch(/2: TWO/);
+    expect(await project.fine(["cat", "main.ts", "--version", "1"], src)).toBe(THREE);
+    const diff = await project.run(["diff", "main.ts", "1"], src);
+    expect(diff).toMatchObject({ code: 1, err: "" });
+    expect(diff.out).toContain("-two\n+TWO");
+    await project.fine(replace("main.ts", "one", "ONE", "ann"), src);
+    expect(await project.fine(["undo", "main.ts", "--of-actor", "claude"], src)).toMatch(
+      /^undid \S+ of claude/,
+    );
+    expect(project.read("src/main.ts")).toBe("ONE\ntwo\nthree\n");
+    const none = await project.json(["undo", "main.ts", "--of-actor", "claude"], src);
+    expect(none).toMatchObject({ error: { code: "nothing_to_undo", facts: { path: "main.ts" } } });
+    await project.fine(["rollback", "main.ts", "1"], src);
+    expect(project.read("src/main.ts")).toBe(THREE);
+    for (const outside of ["../../elsewhere", "/etc/passwd"]) {
+      const { error } = await project.json(["cat", outside], src);
+      expect(error).toMatchObject({ code: "outside" });
+    }
+  });
+
+  test("whoever stands in a folder that another kernel has means that kernel", async () => {
+    await using project = await Project.make(way);
+    await project.fine(["kernel", "new", "work"]);
+    await project.fine(["mount", ".", "--kernel", "work", "--name", "code"]);
+    expect(await project.fine(["cat", "main.ts"], project.src)).toBe(THREE);
+    expect(await project.json(["mounts"], project.src)).toMatchObject({
+      kernel: "work",
+      mounts: [{ mount: "code" }],
+    });
+    await project.fine(["unmount", ".", "--kernel", "work"]);
+    expect(await project.json(["mounts"], project.src)).toMatchObject({
+      error: { code: "unknown_kernel" },
+    });
+  });
+
+  test("rules of the command line go first, stay, and are explained", async () => {
+    await using project = await Project.make(way);
+    project.write("kumiko.toml", '[[rule]]\npath = "src/**"\nlevel = "append"\n');
+    await project.fine(["mount", ".", "--rule", "README.md=read_only", "--manual-save"]);
+    const readme = await project.json(["rules", "test", "README.md"]);
+    expect(readme).toMatchObject({ level: "read_only", path: "README.md", mount: "project" });
+    const looked = readme["looked"] as object[];
+    expect(looked).toEqual([
+      { pattern: "README.md", from: "flag", level: "read_only", matched: true },
+    ]);
+    expect(await project.fine(["rules", "test", "main.ts"], project.src)).toMatch(
+      /^main\.ts is append in @project, by "src\/\*\*" \(kumiko\.toml line 2\)/,
+    );
+    const denied = await project.json(replace("README.md", "Project", "P", "ann"));
+    expect(denied).toMatchObject({ error: { code: "denied" } });
+    // Another rule takes the place of the first.
+    await project.fine(["mount", ".", "--rule", "README.md=admin"]);
+    await project.fine(replace("README.md", "Project", "P", "ann"));
+    expect(project.read("README.md")).toBe("# P\n");
+    const wrong = await project.json(["mount", ".", "--rule", "README.md=reed_only"]);
+    expect(wrong).toMatchObject({ error: { code: "invalid_argument" } });
+    expect(await project.json(["rules", "test", "README.md"])).toMatchObject({ level: "admin" });
+    expect(await project.fine(["rules", "check"], project.src)).toContain(
+      `${project.path("kumiko.toml")} is fine`,
+    );
+    project.write("kumiko.toml", '[[rule]]\npath = "src/**"\nlevel = "apend"\n');
+    const { code, err } = await project.run(["rules", "check"]);
+    expect(code).toBe(2);
+    expect(err).toMatch(/kumiko\.toml.*line 3.*column 9/s);
+  });
+
+  test("saved by hand, a file and its block differ until somebody saves", async () => {
+    await using project = await Project.make(way);
+    await project.fine(["mount", ".", "--manual-save"]);
+    await project.fine(replace("src/main.ts", "two", "TWO"));
+    expect(project.read("src/main.ts")).toBe(THREE);
+    const { code, out } = await project.run(["diff", "main.ts"], project.src);
+    expect(code).toBe(1);
+    expect(out).toContain("status: block_ahead");
+    expect(out).toContain("-two\n+TWO");
+    expect(await project.json(["mounts"])).toMatchObject({ mounts: [{ unsaved: 1 }] });
+    await project.fine(["file", "save", "main.ts"], project.src);
+    expect(project.read("src/main.ts")).toBe("one\nTWO\nthree\n");
+    expect(await project.run(["diff", "src/main.ts"])).toMatchObject({ code: 0, out: "" });
+  });
+
+  test("a conflict shows both sides and is resolved", async () => {
+    await using project = await Project.make(way);
+    await project.fine(["mount", ".", "--manual-save"]);
+    expect(await project.fine(["conflicts"])).toBe("Nothing is in conflict.\n");
+    for (const [choice, text] of [
+      [["mine"], "one\nBLOCK\nthree\n"],
+      [["disk"], "one\nDISK\nthree\n"],
+      [["both"], "one\nDISK\nBLOCK\nthree\n"],
+      [["--text", "lines"], "one\nOWN\nthree\n"],
+    ] as const) {
+      project.write("lines", "OWN\n");
+      project.write("src/main.ts", THREE);
+      await project.fine(["cat", "src/main.ts"]);
+      await project.fine(replace("src/main.ts", "two", "BLOCK"));
+      project.write("src/main.ts", "one\nDISK\nthree\n");
+      await project.fine(["file", "load", "src/main.ts"]);
+      const { code, out } = await project.run(["conflicts", "main.ts"], project.src);
+      expect(code).toBe(1);
+      const [, conflict] = /^(c\d+) {2}main\.ts/.exec(out)!;
+      expect(out).toContain("  disk: by disk\n     2 | DISK");
+      expect(out).toContain("  mine: by claude\n     2 | BLOCK");
+      expect(await project.json(["mounts"])).toMatchObject({ mounts: [{ conflicts: 1 }] });
+      await project.fine(["resolve", conflict!, ...choice]);
+      expect(await project.fine(["cat", "src/main.ts"])).toBe(text);
+      await project.fine(["file", "save", "src/main.ts"]);
+      expect(project.read("src/main.ts")).toBe(text);
+    }
+    const wrong = await project.json(["resolve", "c1", "theirs"]);
+    expect(wrong).toMatchObject({ error: { code: "invalid_argument" } });
+    const gone = await project.json(["resolve", "c1", "mine"]);
+    expect(gone).toMatchObject({ error: { code: "not_found" } });
+  });
+
+  test("what is saved in an editor is the person's, and merged with what others wrote", async () => {
+    await using project = await Project.make(way);
+    await project.fine(["mount", "."]);
+    const sed = project.editor("sed", `sed -i 's/three/THREE/' "$1"`);
+    const edited = await project.run(["edit", "main.ts"], project.src, sed);
+    expect(edited).toMatchObject({ code: 0, err: "" });
+    expect(edited.out).toMatch(/^main\.ts is now version 2: yours\n/);
+    expect(await project.fine(["blame", "src/main.ts"])).toMatch(/3 ann .*\| THREE/);
+
+    const same = await project.run(["edit", "main.ts"], project.src, { EDITOR: "true" });
+    expect(same.out).toBe("main.ts is as it was\n");
+
+    const fresh = project.editor("fresh", `printf 'new\\n' > "$1"`);
+    await project.run(["edit", "new.ts"], project.src, fresh);
+    expect(await project.fine(["cat", "src/new.ts"])).toBe("new\n");
+    if (way === "server")
+      expect(await project.fine(["blame", "src/new.ts"])).toMatch(/1 ann .*\| new/);
+
+    const broken = await project.run(["edit", "main.ts"], project.src, { EDITOR: "false" });
+    expect(broken.err).toContain("the editor (false) ended with 1");
+    const none = await project.json(["edit", "main.ts"], project.src);
+    expect(none).toMatchObject({ error: { code: "invalid_argument" } });
+    const marker = project.path("opened");
+    const denied = await project.json(["edit", "build/out.js"], project.folder, {
+      EDITOR: `touch ${marker} #`,
+    });
+    expect(denied).toMatchObject({ error: { code: "denied" } });
+    expect(existsSync(marker)).toBe(false);
+  });
+});
+
+describe("with a server", () => {
+  test("an agent writes while the editor is open, and each keeps their lines", async () => {
+    await using project = await Project.make("server");
+    await project.fine(["mount", "."]);
+    const held = project.path("held");
+    // The editor has read the file, and saves the person's line when the agent has written its own.
+    const slow = project.editor(
+      "slow",
+      `touch ${held}; while [ -e ${held} ]; do sleep 0.02; done; sed -i 's/three/THREE/' "$1"`,
+    );
+    const editing = project.run(["edit", "main.ts"], project.src, slow);
+    await expect.poll(() => existsSync(held)).toBe(true);
+    await project.fine(replace("src/main.ts", "one", "ONE"));
+    await project.fine(["file", "delete", "held"]);
+    const { code, out, err } = await editing;
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toMatch(/yours, merged with what claude wrote meanwhile/);
+    expect(project.read("src/main.ts")).toBe("ONE\ntwo\nTHREE\n");
+    const blame = await project.fine(["blame", "src/main.ts"]);
+    expect(blame).toMatch(/1 claude .*\| ONE/);
+    expect(blame).toMatch(/3 ann .*\| THREE/);
+  });
+
+  test("status tells of folders and their conflicts", async () => {
+    await using project = await Project.make("server");
+    await project.fine(["mount", "."]);
+    await project.fine(["cat", "src/main.ts"]);
+    const status = await project.fine(["status"]);
+    expect(status).toContain(`  @project  ${project.folder}  1 block`);
+    expect(await project.json(["status"])).toMatchObject({
+      kernels: [{ kernel: "main", mounts: [{ mount: "project", conflicts: 0 }] }],
+    });
+  });
+
+  test("folders are chosen by persons, whatever an agent's token says", async () => {
+    await using project = await Project.make("server");
+    await project.fine(["mount", "."]);
+    const made = await project.json([
+      "token",
+      "new",
+      "--for",
+      "claude",
+      "--kind",
+      "agent",
+      "--scopes",
+      "read,write,admin",
+    ]);
+    const status = await project.json(["status"]);
+    const url = String(status["url"]);
+    await using client = connect({ url, token: String(made["token"]) });
+    const kernel = client.kernel("main");
+    const refused = { code: "forbidden" };
+    await expect(kernel.mounts()).rejects.toMatchObject(refused);
+    await expect(kernel.mount({ folder: project.folder })).rejects.toMatchObject(refused);
+    await expect(kernel.unmount({ mount: "project" })).rejects.toMatchObject(refused);
+    const explained = await kernel.explainRules({ path: "src/main.ts" });
+    expect(explained).toMatchObject({ level: "read_write", folder: project.folder });
+  });
+});
+
+describe("which folders can be mounted", () => {
+  test("no file is in two of them", async () => {
+    await using project = await Project.make("process");
+    await project.fine(["mount", "src"]);
+    for (const folder of [".", "src/../src"]) {
+      const { error } = await project.json(["mount", folder, "--name", "other"]);
+      expect(error).toMatchObject({ code: "already_exists", facts: { mount: "src" } });
+    }
+    for (const folder of ["nowhere", "README.md"]) {
+      const { error } = await project.json(["mount", folder]);
+      expect(error).toMatchObject({ code: "invalid_argument" });
+    }
+  });
+
+  test("one whose rules cannot be read is told of, and can be let go", async () => {
+    await using project = await Project.make("process");
+    await project.fine(["mount", "."]);
+    project.write("kumiko.toml", "[[rule]]\n");
+    const { mounts } = await project.json(["mounts"]);
+    expect(mounts).toMatchObject([
+      { mount: "project", trouble: expect.stringContaining("line 1") },
+    ]);
+    expect(await project.json(["cat", "README.md"])).toMatchObject({
+      error: { code: "invalid_rules" },
+    });
+    await project.fine(["unmount", "project"]);
+    expect(await project.json(["mounts"])).toMatchObject({ mounts: [] });
+  });
+});

@@ -1,0 +1,108 @@
+import { rmSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { Mounted } from "./support/mounted.ts";
+
+const THREE = "one\ntwo\nthree\n";
+const claude = { actor: "claude", kind: "agent" } as const;
+const ann = { actor: "ann", kind: "person" } as const;
+
+interface Version {
+  readonly version: number;
+  readonly actor: string;
+  readonly edit: string;
+  readonly tool?: string;
+  readonly turn?: string;
+  readonly call?: string;
+}
+
+async function versions(mounted: Mounted, block_id: string): Promise<Version[]> {
+  return (await mounted.call<{ versions: Version[] }>("block_history", { block_id })).versions;
+}
+
+const actors = async (mounted: Mounted, path: string): Promise<string[]> =>
+  (await versions(mounted, path)).map(({ actor }) => actor).toReversed();
+
+describe("what somebody writes with tools of their own", () => {
+  test("is theirs when they say so afterwards", async () => {
+    await using mounted = await Mounted.with({ "a.txt": THREE });
+    await mounted.call("file_load", { path: "a.txt" });
+    mounted.write("a.txt", "one\nTWO\nthree\n");
+    const input = { path: "a.txt", tool: "Edit", turn: "t7" };
+    const by = { ...claude, call: "call-1" };
+    const answer = await mounted.call("file_changed", input, by);
+    expect(answer).toMatchObject({ path: "a.txt", version: 2, status: "synced" });
+    const [newest] = await versions(mounted, "a.txt");
+    expect(newest).toMatchObject({ actor: "claude", tool: "Edit", turn: "t7", call: "call-1" });
+    // Nothing new is nobody's.
+    expect(await mounted.call("file_changed", input, by)).toMatchObject({ version: 2 });
+  });
+
+  test("is theirs when they said so beforehand, whoever comes upon it", async () => {
+    await using mounted = await Mounted.with({ "a.txt": THREE, "b.txt": THREE });
+    await mounted.call("file_changed", { path: "a.txt", begins: true, tool: "Write" }, claude);
+    mounted.write("a.txt", "one\nTWO\nthree\n");
+    expect(await mounted.text("a.txt")).toBe("one\nTWO\nthree\n");
+    expect(await actors(mounted, "a.txt")).toEqual(["disk", "claude"]);
+    // What was there before it began is not.
+    await mounted.call("file_load", { path: "b.txt" });
+    mounted.write("b.txt", "ONE\ntwo\nthree\n");
+    await mounted.call("file_changed", { path: "b.txt", begins: true }, claude);
+    mounted.write("b.txt", "ONE\ntwo\nTHREE\n");
+    await mounted.call("file_changed", { path: "b.txt" }, claude);
+    expect(await actors(mounted, "b.txt")).toEqual(["disk", "disk", "claude"]);
+    // It is over with that.
+    mounted.write("b.txt", "ONE\nTWO\nTHREE\n");
+    await mounted.text("b.txt");
+    expect(await actors(mounted, "b.txt")).toEqual(["disk", "disk", "claude", "disk"]);
+  });
+
+  test("the last one who said so is believed", async () => {
+    await using mounted = await Mounted.with({ "a.txt": THREE });
+    await mounted.call("file_changed", { path: "a.txt", begins: true }, claude);
+    await mounted.call("file_changed", { path: "a.txt", begins: true }, ann);
+    mounted.write("a.txt", "one\nTWO\nthree\n");
+    await mounted.text("a.txt");
+    expect(await actors(mounted, "a.txt")).toEqual(["disk", "ann"]);
+  });
+
+  test("one epoch of the disk is one Edit, but for what was announced", async () => {
+    await using mounted = await Mounted.with({ "a.txt": THREE, "b.txt": THREE, "c.txt": THREE });
+    const paths = ["a.txt", "b.txt", "c.txt"];
+    for (const path of paths) await mounted.call("file_load", { path });
+    await mounted.call("file_changed", { path: "b.txt", begins: true }, claude);
+    for (const path of paths) mounted.write(path, "one\nTWO\nthree\n");
+    const { source } = mounted.mounts.first();
+    await source.changed({ changed: paths, gone: [], renamed: [] });
+    const newest = await Promise.all(
+      paths.map(async (path) => (await versions(mounted, path))[0]!),
+    );
+    expect(newest.map(({ actor }) => actor)).toEqual(["disk", "claude", "disk"]);
+    expect(newest[0]!.edit).toBe(newest[2]!.edit);
+    expect(newest[1]!.edit).not.toBe(newest[0]!.edit);
+  });
+
+  test("a new file is its author's, and one that went away is told so", async () => {
+    await using mounted = await Mounted.with({ "a.txt": THREE });
+    const begun = await mounted.call("file_changed", { path: "new.txt", begins: true }, claude);
+    expect(begun).toEqual({ path: "new.txt", status: "not_loaded" });
+    mounted.write("new.txt", "new\n");
+    await mounted.call("file_changed", { path: "new.txt" }, claude);
+    expect(await actors(mounted, "new.txt")).toEqual(["claude"]);
+    rmSync(mounted.path("new.txt"));
+    const gone = await mounted.call("file_changed", { path: "new.txt" }, claude);
+    expect(gone).toMatchObject({ status: "deleted" });
+  });
+
+  test("is merged with what others wrote in the block, and in conflict with it", async () => {
+    await using mounted = await Mounted.with({
+      "a.txt": THREE,
+      "kumiko.toml": '[mount]\nsave = "manual"\n',
+    });
+    await mounted.call("block_replace", { block_id: "a.txt", old: "two", new: "BLOCK" }, ann);
+    mounted.write("a.txt", "ONE\nDISK\nthree\n");
+    await mounted.call("file_changed", { path: "a.txt" }, claude);
+    const { conflicts } = await mounted.call<{ conflicts: object[] }>("file_status", {});
+    expect(conflicts).toMatchObject([{ theirs: "claude", mine: ["ann"] }]);
+    expect(await mounted.text("a.txt")).toContain("ONE\n");
+  });
+});
