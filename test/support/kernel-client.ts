@@ -102,12 +102,13 @@ export class KernelClient {
     try {
       return await registry.execute(kernel, tool, { actor, context: CONTEXT }, input);
     } catch (error) {
-      if (error instanceof KumikoError) this.#wasRefused(error, input.block_id);
+      if (error instanceof KumikoError) this.#wasRefused(error, actor, input.block_id);
       throw error;
     }
   }
 
-  #wasRefused({ code, facts }: KumikoError, block: string | undefined): void {
+  /** Whoever makes a call again that nobody answered is told in the name of the one who made it first. */
+  #wasRefused({ code, facts }: KumikoError, actor: string, block: string | undefined): void {
     const { life } = this.#world;
     const { version, around, lost } = facts;
     if (code === "conflict") {
@@ -116,7 +117,7 @@ export class KernelClient {
     }
     // It may be about any of the streams of its author.
     if (lost === undefined) return;
-    for (const each of this.#open()) if (each.block === facts["block"]) each.fate = "told";
+    for (const each of this.#open(actor)) if (each.block === facts["block"]) each.fate = "told";
   }
 
   /** The same arguments with an id, now and then: such a call may be made again. */
@@ -155,12 +156,12 @@ export class KernelClient {
     if (once.call_id !== undefined) return;
     life.appended.push({ block, actor: this.#actor, token, fate: "open" });
     if (!flush) return;
-    for (const each of this.#open()) if (each.block === block) each.fate = "kept";
+    for (const each of this.#open(this.#actor)) if (each.block === block) each.fate = "kept";
   }
 
-  #open(): Life["appended"] {
+  #open(whose: string): Life["appended"] {
     return this.#world.life.appended.filter(
-      ({ actor, fate }) => actor === this.#actor && fate === "open",
+      ({ actor, fate }) => actor === whose && fate === "open",
     );
   }
 
