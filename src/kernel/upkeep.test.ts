@@ -5,7 +5,8 @@ import type { Store } from "./ports.ts";
 import { Upkeep } from "./upkeep.ts";
 
 const block = "main~ann~1";
-const splice: RecordedChange = { kind: "text", splices: [{ at: 0, remove: 0, insert: "x" }] };
+const splice: RecordedChange = { kind: "text", splices: [{ at: 0, remove: 1, insert: "x" }] };
+const added: RecordedChange = { kind: "text", splices: [{ at: 0, remove: 0, insert: "x" }] };
 
 /** What is done to one block whose text is so long. */
 function workshop(length: number) {
@@ -23,10 +24,10 @@ function workshop(length: number) {
     timers: time.timers,
     read: async () => ({ version, text: "x".repeat(length) }),
   });
-  const commit = async (count: number): Promise<void> => {
+  const commit = async (count: number, change = splice): Promise<void> => {
     for (let each = 0; each < count; each++) {
       version++;
-      upkeep.committed(block, splice, false);
+      upkeep.committed(block, change, false);
       for (let turn = 0; turn < 12; turn++) await Promise.resolve();
     }
   };
@@ -56,4 +57,10 @@ test("a long text is kept whole less often while it is written to", async () => 
   expect(done).toEqual(["keep 1000"]);
   await upkeep.close();
   expect(done).toEqual(["keep 1000", "pack 1000"]);
+});
+
+test("what only streams in is packed as it comes: nobody waits for its commits", async () => {
+  const { done, commit } = workshop(10);
+  await commit(600, added);
+  expect(done).toEqual(["keep 256", "pack 256", "keep 512", "pack 512"]);
 });

@@ -11,7 +11,7 @@ const CHARACTERS_PER_SPLICE = 1024;
 const QUIET = 10_000;
 /** Fewer commits are read as fast, and take no more room, as they are. */
 const WORTH_IT = 8;
-/** A block that is being written to is packed only so often: its commits would wait for that. */
+/** A block that is being edited is packed only so often: its commits would wait for that. */
 const MANY_COMMITS = 2048;
 const AT_ONCE = 2;
 const AT_ONCE_CLOSING = 32;
@@ -36,6 +36,8 @@ interface Wear {
   loose: number;
   /** So many splices are worth keeping the text whole again. */
   enough: number;
+  /** Text was taken out of it: somebody edits it, and waits for each commit. What streams in waits for nothing. */
+  edited: boolean;
   /** Nobody is writing to it now. */
   resting: boolean;
   /** A search asked for its text. */
@@ -73,6 +75,7 @@ export class Upkeep {
     if ("splices" in change) {
       wear.splices += change.splices.length;
       for (const { insert } of change.splices) wear.inserted += insert.length;
+      wear.edited ||= change.splices.some(({ remove }) => remove > 0);
     }
     if (ended || wear.splices >= wear.enough || wear.inserted >= MUCH_TEXT) this.#take(block);
     else this.#watch();
@@ -176,8 +179,9 @@ export class Upkeep {
           return this.#add(block, { ...wear, enough });
         // Nothing to keep when all that happened since is known to be kept.
         if (wear.commits > 0) await store.putKeyframe(block, { version, text });
-        if (wear.resting || wear.loose >= MANY_COMMITS) await store.compact(block, version);
-        else this.#add(block, { ...unworn(), loose: wear.loose, changed: wear.changed });
+        const { resting, loose, edited, changed } = wear;
+        if (resting || !edited || loose >= MANY_COMMITS) await store.compact(block, version);
+        else this.#add(block, { ...unworn(), loose, edited, changed });
         return undefined;
       });
     } catch (error) {
@@ -200,6 +204,7 @@ export class Upkeep {
       changed: Math.max(wear.changed, since.changed),
       loose: wear.loose + since.loose,
       enough: Math.max(wear.enough, since.enough),
+      edited: wear.edited || since.edited,
       resting: since.commits > 0 ? since.resting : wear.resting,
       searched: wear.searched === true || since.searched === true,
     });
@@ -216,6 +221,7 @@ function unworn(): Wear {
     changed: 0,
     loose: 0,
     enough: MANY_SPLICES,
+    edited: false,
     resting: false,
   };
 }
