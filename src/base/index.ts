@@ -8,7 +8,7 @@ export { sha256Bytes, sha256Text } from "./hash.ts";
 export { checkIdPart, formatBlockId, isBlockId, parseBlockId } from "./ids.ts";
 export { KeyedQueue } from "./keyed-queue.ts";
 export { LineReader } from "./line-reader.ts";
-export { nearest } from "./nearest.ts";
+export { changesBetween, nearest } from "./nearest.ts";
 export { Random } from "./random.ts";
 export { SumLeaf, SumTree } from "./sum-tree.ts";
 export {

@@ -13,8 +13,9 @@ export function nearest(name: string, known: readonly string[]): string | undefi
 /** What is longer is no slip of the keyboard, and comparing costs the product of both lengths. */
 const LONGEST = 64;
 
-/** How many letters must be added, dropped or changed. */
-function changesBetween(left: string, right: string): number {
+/** How many letters must be added, dropped or changed; what is long is compared as far as it counts. */
+export function changesBetween(long: string, right: string): number {
+  const left = long.slice(0, LONGEST);
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let i = 1; i <= left.length; i++) {
     const next = [i];

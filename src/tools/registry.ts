@@ -1,4 +1,4 @@
-import { KumikoError } from "../base/index.ts";
+import { changesBetween, KumikoError } from "../base/index.ts";
 import { checkNotAborted, type Invocation, type Kernel } from "../kernel/index.ts";
 import type { StreamingTool, Tool } from "./define-tool.ts";
 
@@ -83,7 +83,7 @@ function unknownTool(
 ): KumikoError {
   const names = tools.map((tool) => tool.name);
   const byDistance = names
-    .map((known) => ({ known, distance: distance(name, known) }))
+    .map((known) => ({ known, distance: changesBetween(name, known) }))
     .toSorted((a, b) => a.distance - b.distance);
   const [nearest] = byDistance;
   const near =
@@ -99,18 +99,4 @@ function unknownTool(
 function allows(filter: ToolFilter, name: string): boolean {
   if (filter.kind === "all") return true;
   return filter.names.includes(name) === (filter.kind === "allow");
-}
-
-/** How many letters must be added, dropped or changed. */
-function distance(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= left.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= right.length; j++) {
-      const same = left[i - 1] === right[j - 1] ? 0 : 1;
-      next.push(Math.min(next[j - 1]! + 1, row[j]! + 1, row[j - 1]! + same));
-    }
-    row = next;
-  }
-  return row[right.length]!;
 }
