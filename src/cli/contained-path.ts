@@ -1,3 +1,4 @@
+import type { Stats } from "node:fs";
 import { lstat, realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import { KumikoError } from "../base/index.ts";
@@ -56,7 +57,10 @@ export async function realTarget(file: string, name: string): Promise<string> {
   } catch (error) {
     if (!isMissing(error)) throw asUnreadable(error, name);
   }
-  if (await existsAsLink(file)) {
+  const there = await entryAt(file);
+  // Somebody made it between the two looks.
+  if (there?.isSymbolicLink() === false) return realTarget(file, name);
+  if (there !== undefined) {
     throw new KumikoError("file_unreadable", `${printed(name)} is a link to nothing.`, {
       path: name,
     });
@@ -64,12 +68,11 @@ export async function realTarget(file: string, name: string): Promise<string> {
   return join(await realTarget(dirname(file), name), basename(file));
 }
 
-async function existsAsLink(file: string): Promise<boolean> {
+async function entryAt(file: string): Promise<Stats | undefined> {
   try {
-    await lstat(file);
-    return true;
+    return await lstat(file);
   } catch (error) {
-    if (isMissing(error)) return false;
+    if (isMissing(error)) return undefined;
     throw error;
   }
 }
