@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { onTestFailed } from "vitest";
 import { main } from "../../src/cli/main.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";
 import { type Ended, root, runProgram } from "./process.ts";
@@ -59,12 +60,16 @@ export function temporaryHome(): Home {
     const code = await main(args, terminal);
     return { code, out, err };
   };
+  // What a refusal says is what one wants to know where nobody can try again.
+  let last = "";
+  onTestFailed(() => process.stderr.write(`${last}\n`));
   return {
     folder,
     environment,
     run,
     async json(args, setting) {
       const { out, err } = await run([...args, "--json"], setting);
+      last = `kumiko ${args.join(" ")} --json: ${out}`;
       if (err !== "") throw new Error(`it complained: ${err}`);
       return JSON.parse(out) as { [name: string]: unknown };
     },
