@@ -153,6 +153,45 @@ test("a server inside an agent says so, and takes another port when the usual on
   }
 }, 30_000);
 
+describe("a server that has gone, and whose address is another home's by now", () => {
+  /** Its own server goes while the other's is asked. */
+  async function moved() {
+    await using making = new AsyncDisposableStack();
+    const home = making.use(temporaryHome());
+    const other = making.use(temporaryHome());
+    await home.json(["context", "new", "mine"]);
+    await home.json(["token", "list"]);
+    const { url, hall } = making.use(await running(other));
+    const own = making.use(await lockHome(placeOf(home), "kumiko serve"));
+    await writeNote(placeOf(home), { pid: process.pid, url, since: 1, version: "1" });
+    const authenticate = hall.tokens.authenticate.bind(hall.tokens);
+    let asked = 0;
+    hall.tokens.authenticate = (token) => {
+      asked += 1;
+      own[Symbol.dispose]();
+      return authenticate(token);
+    };
+    const held = making.move();
+    return { home, asked: () => asked, [Symbol.asyncDispose]: () => held.disposeAsync() };
+  }
+
+  test("is not taken at its word: a command goes on without it", async () => {
+    await using at = await moved();
+    expect(await at.home.json(["context", "list"])).toMatchObject({
+      contexts: [{ context: "mine" }],
+    });
+    expect(at.asked()).toBeGreaterThan(0);
+  });
+
+  test("is said to be gone, and the owner's token stays", async () => {
+    await using at = await moved();
+    const token = ownerOf(at.home);
+    expect(await at.home.json(["status"])).toMatchObject({ error: { code: "unreachable" } });
+    expect(at.asked()).toBe(1);
+    expect(ownerOf(at.home)).toBe(token);
+  });
+});
+
 describe("what cannot be is said in a sentence", () => {
   test("a home that cannot be made", async () => {
     using home = temporaryHome();
@@ -265,6 +304,8 @@ describe("kumiko token", () => {
     const before = ownerOf(home);
     const id = before.split("_")[1]!;
     const made = await home.json(["token", "new"]);
+    await using agent = new Pipe(placeOf(home), home.folder.path, "--kernel", server.kernel!);
+    await agent.begin();
     const { code, err } = await home.run(["token", "revoke", id]);
     expect([code, err]).toEqual([
       2,
@@ -280,8 +321,13 @@ describe("kumiko token", () => {
     for (const verb of [["status"], ["serve"], ["context", "list"], ["token", "list"]])
       expect((await home.run(verb)).code, verb.join(" ")).toBe(0);
     // Also when it was another program that revoked it, or the file is lost.
-    const owner = await server.hall.tokens.authenticate(ownerOf(home));
-    await server.hall.tokens.revoke(owner, owner.token);
+    for (const again of [false, true]) {
+      const owner = await server.hall.tokens.authenticate(ownerOf(home));
+      await server.hall.tokens.revoke(owner, owner.token);
+      // An agent that was there before goes on as well.
+      if (!again)
+        expect(await agent.ask("tools/list", {})).toMatchObject({ result: expect.anything() });
+    }
     expect((await home.run(["status"])).code).toBe(0);
     rmSync(join(placeOf(home), "owner.token"));
     expect((await home.run(["serve"])).code).toBe(0);

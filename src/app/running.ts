@@ -58,6 +58,15 @@ export async function findServer(
   }
 }
 
+/**
+ * Whether that server is the home's still. What one says that is not may be another home's word: an address is
+ * anybody's as soon as its server has gone.
+ */
+export async function serves(home: string, { pid, since }: ServerNote): Promise<boolean> {
+  const now = await findServer(home);
+  return now?.pid === pid && now.since === since;
+}
+
 /** Asks the server of a home, as its owner. */
 export async function askServer(
   home: string,

@@ -1,4 +1,5 @@
-import { askServer, type ServerNote } from "../../app/running.ts";
+import { askServer, serves, type ServerNote } from "../../app/running.ts";
+import { KumikoError } from "../../base/index.ts";
 import { isUnauthorised } from "../home/owner-token.ts";
 import type { Terminal } from "../terminal.ts";
 import { type OwnFlags, placeOf } from "./place.ts";
@@ -17,10 +18,20 @@ export async function askAsOwner(
     return await askServer(home, note, ...asked);
   } catch (error) {
     if (!isUnauthorised(error)) throw error;
+    if (!(await serves(home, note))) throw gone(note, error);
     const { renewOwner } = await import("./owner.ts");
     await renewOwner(terminal, flags);
     return askServer(home, note, ...asked);
   }
+}
+
+function gone({ url }: ServerNote, cause: KumikoError): KumikoError {
+  return new KumikoError(
+    "unreachable",
+    `The server at ${url} has gone, and its address is another home's. Try again.`,
+    { url },
+    { cause },
+  );
 }
 
 type Rest =

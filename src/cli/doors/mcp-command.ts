@@ -3,7 +3,6 @@ import { setTimeout as later } from "node:timers/promises";
 import type { Readable, Writable } from "node:stream";
 import { actorName, fitting, HomeFolder, homeFolder } from "../../app/index.ts";
 import { registeredFolder } from "../../app/folders.ts";
-import { readOwnerToken } from "../../app/owner-token.ts";
 import { findServer, type ServerNote } from "../../app/running.ts";
 import type { RunningServer } from "../../app/server.ts";
 import { KumikoError } from "../../base/index.ts";
@@ -112,8 +111,8 @@ class Settling {
     const note = await findServer(this.#place);
     if (note === undefined) throw gone();
     const kernel = this.#flags.kernel ?? (await this.#registered(note));
-    const token = await readOwnerToken(this.#place);
-    if (token === undefined) throw gone();
+    const { renewOwner } = await import("./owner.ts");
+    const token = await renewOwner(this.#terminal, { home: this.#place, json: false });
     return {
       url: new URL("/mcp", note.url),
       headers: { authorization: `Bearer ${token}`, "kumiko-kernel": kernel },

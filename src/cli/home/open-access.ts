@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HomeFolder } from "../../app/index.ts";
 import type { LocalOptions } from "../../app/local.ts";
-import { findServer, type ServerNote } from "../../app/running.ts";
+import { findServer, serves, type ServerNote } from "../../app/running.ts";
 import { KumikoError } from "../../base/index.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Access } from "./access.ts";
@@ -80,7 +80,7 @@ class Steady implements Access {
         }
         const again =
           (error.code === "offline" && (retry || error.facts["sent"] === false)) ||
-          (isUnauthorised(error) && retry && access.server !== undefined && tries === 0);
+          (isUnauthorised(error) && access.server !== undefined && tries === 0);
         if (!again || tries >= TRIES) throw error;
         await this.#goOn(access);
       }
@@ -113,6 +113,8 @@ async function found(terminal: Terminal, opening: Opening): Promise<Access> {
         : await withServer(terminal, note, opening);
     } catch (error) {
       if (!(error instanceof KumikoError) || signal.aborted) throw error;
+      if (isUnauthorised(error) && note !== undefined && !(await serves(home.place, note)))
+        continue;
       const over = performance.now() >= until;
       if (error.code === "offline" && note !== undefined) {
         if (over) silent = unanswered(note, home, error);
