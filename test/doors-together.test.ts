@@ -58,18 +58,17 @@ class Follower {
 /** A server that is killed and started again at the same place. */
 class Mortal implements AsyncDisposable {
   readonly #home: Home;
-  readonly #rivals: () => Promise<void>;
+  readonly #agent: McpEditor;
   #serving: Serving;
 
-  private constructor(home: Home, first: Serving, rivals: () => Promise<void>) {
+  private constructor(home: Home, first: Serving, agent: McpEditor) {
     this.#home = home;
     this.#serving = first;
-    this.#rivals = rivals;
+    this.#agent = agent;
   }
 
-  /** `rivals` ends who became the server meanwhile: a home has one. */
-  static async start(home: Home, rivals: () => Promise<void>): Promise<Mortal> {
-    return new Mortal(home, await serving(home), rivals);
+  static async start(home: Home, agent: McpEditor): Promise<Mortal> {
+    return new Mortal(home, await serving(home), agent);
   }
 
   get told(): Serving["told"] {
@@ -79,15 +78,9 @@ class Mortal implements AsyncDisposable {
   async dieAndReturn(): Promise<void> {
     const port = Number(new URL(this.told.url).port);
     await this.#serving[Symbol.asyncDispose]();
-    for (let tries = 0; ; tries++) {
-      try {
-        this.#serving = await serving(this.#home, port);
-        return;
-      } catch (error) {
-        if (tries === 20) throw error;
-        await this.#rivals();
-      }
-    }
+    const again = (): Promise<Serving> => serving(this.#home, port);
+    // The agent may have become the server meanwhile, and a home has one.
+    this.#serving = await again().catch(() => this.#agent.stayAway(again));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -123,7 +116,7 @@ describe("all doors at once", () => {
       using home = temporaryHome();
       await using stack = new AsyncDisposableStack();
       const agent = stack.use(new McpEditor(home));
-      const server = stack.use(await Mortal.start(home, () => agent.leave()));
+      const server = stack.use(await Mortal.start(home, agent));
       const { url, kernel: id } = server.told;
       const token = readFileSync(
         join(home.environment["KUMIKO_HOME"]!, "owner.token"),
