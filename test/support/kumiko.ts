@@ -62,7 +62,7 @@ export function temporaryHome(): Home {
   };
   // What a refusal says is what one wants to know where nobody can try again.
   let last = "";
-  onTestFailed(() => process.stderr.write(`${last}\n`));
+  onTestFailed(() => void process.stderr.write(`${last}\n`));
   return {
     folder,
     environment,
