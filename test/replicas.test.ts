@@ -505,8 +505,8 @@ describe("stored bytes", () => {
       return new Uint8Array([...payload, ...sha256Bytes(payload)]);
     };
     const cases = [
-      { saved: { record: newer(record) }, facts: { found: 3, readable: [1, 2] } },
-      { saved: { record, index: newer(index!) }, facts: { found: 2, readable: [1] } },
+      { saved: { record: newer(record) }, facts: { found: 4, readable: [1, 2, 3] } },
+      { saved: { record, index: newer(index!) }, facts: { found: 3, readable: [1, 2] } },
     ];
     for (const { saved, facts } of cases)
       expect(refusal(() => loaded(saved))).toMatchObject({ code: "unsupported_format", facts });

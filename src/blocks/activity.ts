@@ -1,14 +1,26 @@
+import { Holds } from "./holds.ts";
 import type { SpliceRecord } from "./splice-record.ts";
 
 /**
- * Which Edits are active, now and at any version, and what each actor may redo. A function of the
- * flips in version order.
+ * Which Edits are active and which of their deletions hold when they are not, now and at any version, and what each
+ * actor may redo. A function of the flips in version order.
  */
 export class Activity {
   /** Versions at which an Edit was flipped: undone by the first, redone by the second, and so on. */
   readonly #flips = new Map<number, number[]>();
   /** Edits each actor has undone and not redone, latest last. */
   readonly #redoLists = new Map<string, number[]>();
+  readonly #undone = new Set<number>();
+  #holds = Holds.none;
+
+  get holds(): Holds {
+    return this.#holds;
+  }
+
+  /** The Edits that are undone, but for those that were undone when no deletion ever held. */
+  get undone(): ReadonlySet<number> {
+    return this.#undone;
+  }
 
   /** Whether nothing was ever undone. */
   get untouched(): boolean {
@@ -32,7 +44,16 @@ export class Activity {
     return this.#flips.get(edit) ?? [];
   }
 
-  flip(edit: number, active: boolean, actor: string, version: number): void {
+  /** Takes a recorded flip into account. */
+  flipped(record: SpliceRecord, version: number): void {
+    const special = record.specials.get(version);
+    if (special?.kind !== "flip") return;
+    const { target: edit, active, held } = special;
+    const { actor } = record.stampOf(version);
+    if (active || held === undefined) this.#undone.delete(edit);
+    else this.#undone.add(edit);
+    const deletions = (held ?? []).map((death) => record.deletionOf(death));
+    this.#holds = this.#holds.toggled(deletions, version);
     const flips = this.#flips.get(edit);
     if (flips === undefined) this.#flips.set(edit, [version]);
     else flips.push(version);

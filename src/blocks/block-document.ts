@@ -13,7 +13,7 @@ import { type BlameEntry, blameRange } from "./blame.ts";
 import { changesSince } from "./changes-since.ts";
 import { unifiedDiff, type UnifiedDiffOptions } from "./diff/unified-diff.ts";
 import { flipEdit } from "./flip.ts";
-import { type FlipPlan, type FlipRequest, planRedo, planUndo } from "./flip-plan.ts";
+import { flipOfNamed, type FlipPlan, type FlipRequest, planRedo, planUndo } from "./flip-plan.ts";
 import { historyEntry, type HistoryEntry, type HistoryPage, pageOfHistory } from "./history.ts";
 import { encodeIndex } from "./index-codec.ts";
 import { BIRTH_PEER, Mirror, type Written } from "./mirror.ts";
@@ -33,13 +33,15 @@ import {
 import { SpliceRecord } from "./splice-record.ts";
 import { checkEditGoesOn, checkEditIsNew, checkStamp, typingGoesOn } from "./stamp-check.ts";
 import type { Author, EditTarget } from "./translation.ts";
-import type { Special, Splice, Stamp } from "./types.ts";
+import type { RecordedChange, Special, Splice, Stamp } from "./types.ts";
 
 export interface Committed {
   readonly version: number;
   /** What changed in the text; empty when nothing did. */
   readonly splices: readonly Splice[];
 }
+
+type PlannedFlip = Pick<Extract<RecordedChange, { kind: "flip" }>, "edit" | "active" | "held">;
 
 export interface ImportedUpdate extends Committed {
   /** Peers whose operations wait for others that have not arrived. */
@@ -231,23 +233,21 @@ export class BlockDocument implements EditTarget, Disposable {
     return planRedo(this.#state, request);
   }
 
-  /** Carries out what was planned, as a new version by whoever asks. */
-  flip(plan: Pick<FlipPlan, "edit" | "active">, stamp: Stamp): Committed {
+  /** Carries out what was planned or recorded, as a new version by whoever asks. */
+  flip(plan: PlannedFlip, stamp: Stamp): Committed {
     this.#checkUsable();
     const { record, activity } = this.#state;
     checkStamp(record, stamp);
     checkEditIsNew(record, stamp);
-    const { edit, active } = (plan.active ? planRedo : planUndo)(this.#state, {
-      actor: stamp.actor,
-      edit: plan.edit,
-    });
-    const target = record.editIndex(edit)!;
+    const [target, active] = flipOfNamed(this.#state, plan.edit, plan.active ? "redo" : "undo");
     const version = record.version + 1;
-    const { splices } = flipEdit(this.#state, target, active, version);
+    const { held } = plan;
+    const flip = { edit: target, active, held: held ?? [] };
+    const { splices } = flipEdit(this.#state, flip, version);
     for (const { at, remove, insert } of splices) this.#rope.splice(at, remove, insert);
     record.enterPeer(this.#peer);
-    record.append([], stamp, { kind: "flip", target, active, splices });
-    activity.flip(target, active, stamp.actor, version);
+    record.append([], stamp, { kind: "flip", target, active, splices, held });
+    activity.flipped(record, version);
     return { version, splices };
   }
 

@@ -269,7 +269,8 @@ describe("line edits", () => {
     }
   });
 
-  test("EDIT-7: a replacement touches nothing that old and new text share at their ends", () => {
+  test("EDIT-7: a replacement touches no whole word that old and new text share at their ends", () => {
+    const words = /[\p{L}\p{N}\p{M}_\u{10000}-\u{10ffff}]+|[^]/gu;
     fc.assert(
       fc.property(textOfLines, wish, (text, each) => {
         const operation = fitting(text, { ...each, op: "replace" });
@@ -279,14 +280,27 @@ describe("line edits", () => {
         expect(splices.length).toBeLessThanOrEqual(1);
         document.commit(splices, stamp("claude", "e1"));
         for (const { at, remove, insert } of splices) {
-          const [removed, added] = [Array.from(text.slice(at, at + remove)), Array.from(insert)];
-          if (removed.length === 0 || added.length === 0) continue;
+          const [removed, added] = [text.slice(at, at + remove).match(words), insert.match(words)];
+          if (removed === null || added === null) continue;
           expect(removed[0]).not.toBe(added[0]);
           expect(removed.at(-1)).not.toBe(added.at(-1));
         }
       }),
       fcOptions(1000),
     );
+  });
+
+  test("EDIT-7: a word that becomes another is one change", () => {
+    const document = documentOf("the colour of it\n");
+    const operation: EditOperation = {
+      op: "replace",
+      start_line: 0,
+      end_line: 1,
+      content: "the color of it",
+    };
+    expect(translateEdit(document, [operation], 1)).toEqual([
+      { at: 4, remove: 6, insert: "color" },
+    ]);
   });
 
   test("EDIT-7: what stays keeps its blame", () => {

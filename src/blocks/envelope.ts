@@ -17,7 +17,11 @@ export function hashOf(sealed: Uint8Array): Uint8Array {
 }
 
 /** Reads nothing before the hash is right, and no format but those asked for. */
-export function open(bytes: Uint8Array, formats: readonly number[], what: string): ByteReader {
+export function open(
+  bytes: Uint8Array,
+  formats: readonly number[],
+  what: string,
+): { reader: ByteReader; format: number } {
   if (bytes.length <= HASH_BYTES) throw damaged(`the ${what} is cut off`);
   const payload = bytes.subarray(0, bytes.length - HASH_BYTES);
   const stored = bytes.subarray(payload.length);
@@ -33,5 +37,5 @@ export function open(bytes: Uint8Array, formats: readonly number[], what: string
       { found, readable: formats },
     );
   }
-  return reader;
+  return { reader, format: found };
 }

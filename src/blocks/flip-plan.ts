@@ -2,6 +2,7 @@ import { KumikoError } from "../base/index.ts";
 import { isContentEdit, newestUndo } from "./activity.ts";
 import { flipEdit } from "./flip.ts";
 import type { IndexState } from "./run-pieces.ts";
+import { toggledHolds } from "./superseded.ts";
 import type { Splice } from "./types.ts";
 
 export interface FlipRequest {
@@ -16,13 +17,15 @@ export interface FlipPlan {
   readonly edit: string;
   readonly active: boolean;
   readonly splices: readonly Splice[];
-  /** Units of the Edit that stay as they are, because another Edit hides them too. */
+  /** The deletions that begin or cease to hold with it. */
+  readonly held: readonly number[];
+  /** Units of the Edit that stay as they are, because of what another Edit did. */
   readonly stayed: number;
 }
 
 export function planUndo(state: IndexState, request: FlipRequest): FlipPlan {
   const { record, activity } = state;
-  if (request.edit !== undefined) return planNamed(state, request.edit, "undo");
+  if (request.edit !== undefined) return plan(state, ...flipOfNamed(state, request.edit, "undo"));
   const edit = newestUndo(record, activity, request.actor);
   if (edit === undefined)
     throw nothing("undo", `${request.actor} has no Edit here that could be undone.`);
@@ -30,16 +33,19 @@ export function planUndo(state: IndexState, request: FlipRequest): FlipPlan {
 }
 
 export function planRedo(state: IndexState, request: FlipRequest): FlipPlan {
-  if (request.edit !== undefined) return planNamed(state, request.edit, "redo");
+  if (request.edit !== undefined) return plan(state, ...flipOfNamed(state, request.edit, "redo"));
   const edit = state.activity.newestRedo(request.actor);
   if (edit === undefined)
     throw nothing("redo", `${request.actor} has undone nothing here that could be redone.`);
   return plan(state, edit, true);
 }
 
-/** Naming a flip means its target, the other way round. */
-function planNamed(state: IndexState, id: string, what: "undo" | "redo"): FlipPlan {
-  const { record, activity } = state;
+/** The Edit that is meant and what it becomes. Naming a flip means its target, the other way round. */
+export function flipOfNamed(
+  { record, activity }: IndexState,
+  id: string,
+  what: "undo" | "redo",
+): [edit: number, active: boolean] {
   const named = record.editIndex(id);
   if (named === undefined) {
     throw new KumikoError("unknown_edit", `No Edit ${id} is recorded in this block.`, { edit: id });
@@ -59,11 +65,13 @@ function planNamed(state: IndexState, id: string, what: "undo" | "redo"): FlipPl
       id,
     );
   }
-  return plan(state, edit, active);
+  return [edit, active];
 }
 
 function plan(state: IndexState, edit: number, active: boolean): FlipPlan {
-  return { edit: state.record.editIds[edit]!, active, ...flipEdit(state, edit, active, undefined) };
+  const held = toggledHolds(state, edit, active);
+  const result = flipEdit(state, { edit, active, held }, undefined);
+  return { edit: state.record.editIds[edit]!, active, held, ...result };
 }
 
 function nothing(what: string, why: string, edit?: string): KumikoError {

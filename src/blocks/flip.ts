@@ -1,3 +1,4 @@
+import type { Holds } from "./holds.ts";
 import {
   BITS,
   COUNTER,
@@ -11,35 +12,41 @@ import {
   STRIDE,
   VISIBLE,
 } from "./run-leaf.ts";
-import { type IndexState, NO_EDIT, type Piece, piecesOf } from "./run-pieces.ts";
+import { deathsOf, type IndexState, type Piece, piecesOf } from "./run-pieces.ts";
 import type { SpliceRecord } from "./splice-record.ts";
 import type { Splice } from "./types.ts";
 
 export interface FlipResult {
   /** Sequential, from the beginning of the text to its end. */
   readonly splices: Splice[];
-  /** Units of the Edit that stay as they are, because another Edit hides them too. */
+  /** Units of the Edit that stay as they are, because of what another Edit did. */
   readonly stayed: number;
 }
 
-/**
- * Finds what shows and hides when an Edit becomes active or inactive. With a version it also does it;
- * without one nothing is changed.
- */
+/** An Edit that becomes active or inactive, and the deletions that begin or cease to hold with it. */
+export interface Flip {
+  readonly edit: number;
+  readonly active: boolean;
+  readonly held: readonly number[];
+}
+
+/** Finds what a flip shows and hides. With a version it also does it; without one nothing is changed. */
 export function flipEdit(
   state: IndexState,
-  edit: number,
-  active: boolean,
+  { edit, active, held }: Flip,
   version: number | undefined,
 ): FlipResult {
-  const { record, index } = state;
-  const span = spanOf(record, edit);
+  const { record, index, activity } = state;
+  const spans = spansOf(record, edit, held);
+  const [, ...toggled] = spans;
+  const deletions = held.map((death) => record.deletionOf(death));
+  const holds = activity.holds.toggled(deletions, version ?? record.version + 1);
   const diff = new SpliceBuilder(record);
   let stayed = 0;
   let next: RunLeaf | null = null;
   for (let leaf: RunLeaf | null = index.tree.first; leaf !== null; leaf = next) {
     next = leaf.next as RunLeaf | null;
-    if (!mayConcern(state, leaf, span, edit)) {
+    if (!mayConcern(state, leaf, spans, edit)) {
       diff.keep(leaf.sums[0]!);
       continue;
     }
@@ -48,10 +55,11 @@ export function flipEdit(
       const bits = leaf.runs[at + BITS]!;
       const wasVisible = (bits & VISIBLE) !== 0;
       const firstOfRun = rewritten.length;
-      for (const piece of piecesOf(state, leaf, at)) {
-        const concerned = concerns(record, piece, edit);
-        const isVisible = concerned ? visibleIf(state, piece, edit, active) : wasVisible;
-        if (concerned && isVisible === wasVisible) stayed += piece.length;
+      for (const piece of piecesOf(state, leaf, at, holds)) {
+        const own = concerns(record, piece, edit);
+        const concerned = own || deathsOf(piece).some((death) => isWithin(toggled, death));
+        const isVisible = concerned ? visibleIf(state, piece, { edit, active, holds }) : wasVisible;
+        if (own && isVisible === wasVisible) stayed += piece.length;
         diff.unit(piece.counter, piece.length, wasVisible, isVisible);
         const newBits = (bits & ~VISIBLE) | (isVisible ? VISIBLE : 0) | (concerned ? FLIPPED : 0);
         if (rewritten.length > firstOfRun && rewritten.at(BITS - STRIDE) === newBits) {
@@ -66,6 +74,7 @@ export function flipEdit(
   return { splices: diff.finish(), stayed };
 }
 
+/** Bounds on counters and deaths: what lies outside all of them cannot be concerned. */
 interface Span {
   readonly counterFrom: number;
   readonly counterTo: number;
@@ -73,55 +82,69 @@ interface Span {
   readonly deathTo: number;
 }
 
-/** Bounds on the counters and deaths of an Edit: what lies outside cannot be concerned. */
-function spanOf(record: SpliceRecord, edit: number): Span {
+/** Of the Edit first, then of the deletions. */
+function spansOf(record: SpliceRecord, edit: number, held: readonly number[]): [Span, ...Span[]] {
   const [first, last] = record.editSpan(edit);
-  return {
+  const deletions = held.map((death): Span => {
+    const { first: deathFrom, end: deathTo } = record.deletionOf(death);
+    return { counterFrom: 0, counterTo: 0, deathFrom, deathTo };
+  });
+  const own: Span = {
     counterFrom: record.counterEnd(first - 1),
     counterTo: record.counterEnd(last),
     deathFrom: record.deathEnd(first - 1),
     deathTo: record.deathEnd(last),
   };
+  return [own, ...deletions];
 }
 
 function mayConcern(
   { record, index }: IndexState,
   leaf: RunLeaf,
-  span: Span,
+  spans: readonly Span[],
   edit: number,
 ): boolean {
   const runs = leaf.runs;
+  const own = spans[0]!;
   for (let at = 0; at < leaf.count * STRIDE; at += STRIDE) {
     const counter = runs[at + COUNTER]!;
     const length = runs[at + LENGTH]!;
-    if (counter < span.counterTo && counter + length > span.counterFrom) return true;
+    if (counter < own.counterTo && counter + length > own.counterFrom) return true;
     const death = runs[at + DEATH]!;
     if (death === NO_DEATH) continue;
     const bits = runs[at + BITS]!;
     const low = bits & DESCENDING ? death - length + 1 : death;
-    if (low < span.deathTo && low + length > span.deathFrom) return true;
+    for (let i = 0; i < spans.length; i++) {
+      if (low < spans[i]!.deathTo && low + length > spans[i]!.deathFrom) return true;
+    }
+    if (bits >> LATER_DEATHS_SHIFT === 0) continue;
     const later = index.laterDeaths[bits >> LATER_DEATHS_SHIFT]!;
-    if (later.some((version) => record.editOf(version) === edit)) return true;
+    if (later.some((each) => record.editOfDeath(each) === edit || isWithin(spans, each)))
+      return true;
   }
   return false;
 }
 
+function isWithin(spans: readonly Span[], death: number): boolean {
+  return spans.some(({ deathFrom, deathTo }) => deathFrom <= death && death < deathTo);
+}
+
 function concerns(record: SpliceRecord, piece: Piece, edit: number): boolean {
   if (piece.birthEdit === edit || piece.deathEdit === edit) return true;
-  return piece.laterDeaths.some((death) => record.editOf(death) === edit);
+  return piece.laterDeaths.some((death) => record.editOfDeath(death) === edit);
 }
 
 /** Visibility now, were the Edit's flag what is asked. */
 function visibleIf(
   { record, activity }: IndexState,
   piece: Piece,
-  edit: number,
-  flag: boolean,
+  { edit, active, holds }: { edit: number; active: boolean; holds: Holds },
 ): boolean {
-  const isActive = (other: number): boolean => (other === edit ? flag : activity.isActive(other));
+  const isActive = (other: number): boolean => (other === edit ? active : activity.isActive(other));
   if (!isActive(piece.birthEdit)) return false;
-  if (piece.deathEdit !== NO_EDIT && isActive(piece.deathEdit)) return false;
-  return !piece.laterDeaths.some((death) => isActive(record.editOf(death)));
+  return !deathsOf(piece).some(
+    (death) => isActive(record.editOfDeath(death)) || holds.holds(death),
+  );
 }
 
 /** Turns the walk over runs into as few sequential splices as there are places that change. */

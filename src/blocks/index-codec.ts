@@ -18,7 +18,9 @@ import {
 import type { SpliceRecord } from "./splice-record.ts";
 
 /** The stored form of the index: loading it spares replaying the record. */
-const FORMAT = 1;
+const FORMAT = 2;
+/** In this one later deaths were versions, which do not say which deletion it was. */
+const WITHOUT_DELETIONS = 1;
 /** Leaves are filled to two thirds, so that edits find room. */
 const FILL = 2 / 3;
 
@@ -43,12 +45,13 @@ export function encodeIndex(index: RunIndex, record: Uint8Array): Uint8Array {
   return seal(writer);
 }
 
+/** Undefined when the record has to be replayed, because the index does not know enough. */
 export function decodeIndex(
   bytes: Uint8Array,
   encoded: Uint8Array,
   record: SpliceRecord,
-): RunIndex {
-  const reader = open(bytes, [FORMAT], "index");
+): RunIndex | undefined {
+  const { reader, format } = open(bytes, [WITHOUT_DELETIONS, FORMAT], "index");
   const hash = hashOf(encoded);
   if (reader.bytes().some((byte, at) => byte !== hash[at]))
     throw damaged("the index is of another record");
@@ -59,6 +62,7 @@ export function decodeIndex(
   const laterDeaths: number[][] = [];
   for (let left = reader.count(); left > 0; left--) laterDeaths.push(readNumbers(reader));
   if (!reader.done) throw damaged("the index has bytes left over");
+  if (format === WITHOUT_DELETIONS && laterDeaths.length > 1) return undefined;
   const units = lengths.reduce((sum, length) => sum + length, 0);
   if (units !== record.inserted.length) throw damaged("the index does not cover the record");
   const leaves: RunLeaf[] = [];

@@ -85,7 +85,7 @@ function comparePlans(document: BlockDocument, oracle: UnitOracle): void {
         expect(refusal(() => planOf(actor, edit)).code).toBe("nothing_to_undo");
         return;
       }
-      const { splices, ...plan } = planOf(actor, edit);
+      const { splices, held: _held, ...plan } = planOf(actor, edit);
       const { text: after, stayed } = oracle.ifFlipped(wanted);
       expect(plan).toEqual({ ...wanted, stayed });
       expect(apply(text, splices)).toBe(after);
@@ -285,6 +285,71 @@ describe("undo and redo", () => {
       }),
       fcOptions(800),
     );
+  });
+
+  test("UNDO-10: what was put in the place of a replacement stays, and what it removed stays away", () => {
+    const document = BlockDocument.create({
+      peer: "2",
+      baseline: { text: "a b c", stamp: stamp("disk", "load") },
+    });
+    document.commit([{ at: 2, remove: 1, insert: "B" }], stamp("claude", "C1"));
+    document.commit([{ at: 2, remove: 1, insert: "b" }], stamp("disk", "D1"));
+    const flip = (what: "Undo" | "Redo", edit: string): string => {
+      const plan = document[`plan${what}`]({ actor: "amy", edit });
+      document.flip(plan, stamp("amy", `f${document.version}`));
+      return document.read();
+    };
+    expect(document.planUndo({ actor: "claude" })).toMatchObject({ splices: [], stayed: 2 });
+    expect(flip("Undo", "C1")).toBe("a b c");
+    // As long as it stands, and what is put in the place of that, in turn.
+    document.commit([{ at: 2, remove: 1, insert: "beta" }], stamp("bob", "B1"));
+    expect(flip("Undo", "D1")).toBe("a beta c");
+    expect(flip("Undo", "B1")).toBe("a b c");
+    expect(document.blame().map(({ edit }) => edit)).toEqual(["load"]);
+    expect(flip("Redo", "B1")).toBe("a beta c");
+    expect(flip("Redo", "C1")).toBe("a beta c");
+    expect(flip("Undo", "B1")).toBe("a B c");
+    const versions = Array.from({ length: document.version + 1 }, (_, at) => document.read(at));
+    const again = fromJournal(document, 4);
+    expect(versions.map((_, at) => again.read(at))).toEqual(versions);
+  });
+
+  test("UNDO-10: what is left of a replacement goes, and what it removed comes back", () => {
+    const document = BlockDocument.create({
+      peer: "2",
+      baseline: { text: "a b c", stamp: stamp("disk", "load") },
+    });
+    document.commit([{ at: 2, remove: 1, insert: "BBB" }], stamp("claude", "C1"));
+    document.commit([{ at: 3, remove: 1, insert: "" }], stamp("amy", "A1"));
+    expect(document.planUndo({ actor: "claude" }).held).toEqual([]);
+    document.flip(document.planUndo({ actor: "claude" }), stamp("claude", "u1"));
+    expect(document.read()).toBe("a b c");
+  });
+
+  test("UNDO-10: a pure deletion comes back, whatever others wrote there", () => {
+    const document = BlockDocument.create({
+      peer: "2",
+      baseline: { text: "a b c", stamp: stamp("disk", "load") },
+    });
+    document.commit([{ at: 2, remove: 1, insert: "" }], stamp("claude", "C1"));
+    document.commit([{ at: 2, remove: 0, insert: "x" }], stamp("amy", "A1"));
+    document.flip(document.planUndo({ actor: "claude" }), stamp("claude", "u1"));
+    expect(document.read()).toBe("a xb c");
+  });
+
+  test("UNDO-10, RECORD-1: what an old format undid stays as it was recorded", () => {
+    const document = BlockDocument.create({ peer: "2" });
+    document.commit([{ at: 0, remove: 0, insert: "b" }], stamp("amy", "A1"));
+    document.commit([{ at: 0, remove: 1, insert: "B" }], stamp("claude", "C1"));
+    document.commit([{ at: 0, remove: 1, insert: "b" }], stamp("disk", "D1"));
+    document.flip({ edit: "C1", active: false }, stamp("claude", "u1"));
+    expect(document.read()).toBe("bb");
+    for (const again of [loaded(document.save()), fromJournal(document, 2)]) {
+      expect(again.read()).toBe("bb");
+      again.commit([{ at: 2, remove: 0, insert: "!" }], stamp("amy", "A2"));
+      again.flip(again.planUndo({ actor: "amy" }), stamp("amy", "u2"));
+      expect([again.read(), again.read(4)]).toEqual(["bb", "bb"]);
+    }
   });
 
   test("UNDO-5: the choice of undo and redo without an id", () => {

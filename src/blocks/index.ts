@@ -3,6 +3,7 @@ export { BlockDocument, type Committed, type ImportedUpdate } from "./block-docu
 export { translateEdit } from "./edit-lines.ts";
 export { type RangeChange, translateRanges } from "./edit-ranges.ts";
 export type { FlipPlan, FlipRequest } from "./flip-plan.ts";
+export { readHolding, writeHolding } from "./holding-codec.ts";
 export type { HistoryEntry, HistoryPage } from "./history.ts";
 export { loadLoro } from "./loro.ts";
 export * from "./patch/index.ts";

@@ -1,6 +1,7 @@
 import { type ByteReader, ByteWriter, damaged } from "../base/index.ts";
 import { open, seal } from "./envelope.ts";
 import { readNumbers, writeNumbers } from "./number-runs.ts";
+import { readHolding, writeHolding } from "./holding-codec.ts";
 import { readSplices, writeSplices } from "./splice-codec.ts";
 import { SpliceRecord } from "./splice-record.ts";
 import { readStamps, stampRow, writeStamps } from "./stamp-codec.ts";
@@ -10,8 +11,10 @@ import type { Special, Splice } from "./types.ts";
  * The stored form of a record: columns, each written as what changes. A format is never changed once
  * written: a new one gets a new number, and old bytes stay in the tests.
  */
-const FORMAT = 2;
-const READABLE = [1, FORMAT];
+const FORMAT = 3;
+const READABLE = [1, 2, FORMAT];
+/** From this one on a flip says which deletions it made hold or let go. */
+const WITH_HOLDS = 3;
 
 /** Updates for which `keepsUpdate` says no are left out: a snapshot covers them. */
 export function encodeRecord(
@@ -48,7 +51,7 @@ export function encodeRecord(
 }
 
 export function decodeRecord(bytes: Uint8Array): SpliceRecord {
-  const reader = open(bytes, READABLE, "record");
+  const { reader, format } = open(bytes, READABLE, "record");
   const record = new SpliceRecord();
   const spliceEnds = readNumbers(reader);
   const splices = readSplices(reader);
@@ -62,7 +65,7 @@ export function decodeRecord(bytes: Uint8Array): SpliceRecord {
   }
   const specials = new Map<number, Special>();
   for (let left = reader.count(); left > 0; left--)
-    specials.set(reader.count(), readSpecial(reader));
+    specials.set(reader.count(), readSpecial(reader, format));
   if (!reader.done) throw damaged("the record has bytes left over");
   let next = 0;
   let counter = 0;
@@ -106,10 +109,11 @@ function writeSpecial(writer: ByteWriter, special: Special): void {
       writer.count(remove);
       writer.text(insert);
     }
+    writeHolding(writer, special.held);
   }
 }
 
-function readSpecial(reader: ByteReader): Special {
+function readSpecial(reader: ByteReader, format: number): Special {
   const kind = kinds[reader.byte()];
   switch (kind) {
     case "baseline":
@@ -126,7 +130,8 @@ function readSpecial(reader: ByteReader): Special {
       for (let left = reader.count(); left > 0; left--) {
         splices.push({ at: reader.count(), remove: reader.count(), insert: reader.text() });
       }
-      return { kind, target, active, splices };
+      const held = format < WITH_HOLDS ? undefined : readHolding(reader);
+      return { kind, target, active, splices, held };
     }
     default:
       throw damaged("a version is of an unknown kind");

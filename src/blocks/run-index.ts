@@ -26,7 +26,10 @@ export class RunIndex {
   /** Room in a leaf; tests make it small so that leaves divide all the time. */
   static leafRuns = 48;
   readonly tree: SumTree<RunLeaf>;
-  /** Deaths after the first, by list number; only text deleted again after an undo has any. */
+  /**
+   * Deaths after the first, by list number; only text deleted again after an undo has any. Of each deletion one number,
+   * which tells it from others: not those of the single units.
+   */
   readonly laterDeaths: (readonly number[])[] = [[]];
   #leaf: RunLeaf;
   #leafStart = 0;
@@ -102,7 +105,7 @@ export class RunIndex {
         leaf.join(index);
         leaf.join(index - 1);
       } else {
-        runs[run + BITS] = this.#withLaterDeath(runs[run + BITS]!, version) & ~VISIBLE;
+        runs[run + BITS] = this.#withLaterDeath(runs[run + BITS]!, death) & ~VISIBLE;
       }
       this.tree.add(leaf, 0, -hidden);
       this.tree.touch(leaf, version);
@@ -111,9 +114,9 @@ export class RunIndex {
     }
   }
 
-  #withLaterDeath(bits: number, version: number): number {
+  #withLaterDeath(bits: number, death: number): number {
     const known = this.laterDeaths[bits >> LATER_DEATHS_SHIFT]!;
-    this.laterDeaths.push([...known, version]);
+    this.laterDeaths.push([...known, death]);
     const low = bits & ((1 << LATER_DEATHS_SHIFT) - 1);
     return low | ((this.laterDeaths.length - 1) << LATER_DEATHS_SHIFT);
   }

@@ -1,4 +1,5 @@
 import type { Activity } from "./activity.ts";
+import type { Holds } from "./holds.ts";
 import type { RunIndex } from "./run-index.ts";
 import {
   BITS,
@@ -19,9 +20,9 @@ export interface IndexState {
   readonly activity: Activity;
 }
 
-export const NO_EDIT = -1;
+const NO_EDIT = -1;
 
-/** Part of a run that one Edit inserted and at most one Edit deleted first. */
+/** Part of a run that one Edit inserted and at most one Edit deleted first; all of that deletion holds, or nothing. */
 export interface Piece {
   readonly counter: number;
   readonly length: number;
@@ -30,12 +31,17 @@ export interface Piece {
   /** Death number of its first unit; the others' go up, or down when `descending`. */
   readonly death: number;
   readonly descending: boolean;
-  /** Versions that deleted it again after an undo had brought it back. */
+  /** Of the deletions after an undo had brought it back: a death number that each of them gave. */
   readonly laterDeaths: readonly number[];
 }
 
 /** The pieces of the run at `at`. Only runs that a flip touches are worth taking apart. */
-export function piecesOf({ record, index }: IndexState, leaf: RunLeaf, at: number): Piece[] {
+export function piecesOf(
+  { record, index, activity }: IndexState,
+  leaf: RunLeaf,
+  at: number,
+  holds: Holds = activity.holds,
+): Piece[] {
   const runs = leaf.runs;
   const first = runs[at + COUNTER]!;
   const end = first + runs[at + LENGTH]!;
@@ -56,14 +62,19 @@ export function piecesOf({ record, index }: IndexState, leaf: RunLeaf, at: numbe
       const alike = descending
         ? deathsDown(record, death, until - counter)
         : deathsUp(record, death, until - counter);
-      deathEdit = record.editOf(record.versionOfDeath(death));
-      until = Math.min(until, counter + alike);
+      deathEdit = record.editOfDeath(death);
+      until = counter + holds.alike(death, descending, alike);
     }
     const length = until - counter;
     pieces.push({ counter, length, birthEdit, deathEdit, death, descending, laterDeaths });
     counter = until;
   }
   return pieces;
+}
+
+/** One death number of each deletion of a piece: the first is that of its first unit. */
+export function deathsOf({ death, deathEdit, laterDeaths }: Piece): readonly number[] {
+  return deathEdit === NO_EDIT ? laterDeaths : [death, ...laterDeaths];
 }
 
 /** How many death numbers from `death` upwards, `most` at most, are of the same Edit. */
@@ -89,13 +100,16 @@ export function visibleRange(
   version: number,
 ): { low: number; high: number } {
   const { birthEdit, deathEdit, death, laterDeaths } = piece;
-  const deletedAgain = laterDeaths.some(
-    (later) => later <= version && activity.activeAt(record.editOf(later), version),
-  );
+  const { holds } = activity;
+  const deletedAgain = laterDeaths.some((later) => {
+    if (record.versionOfDeath(later) > version) return false;
+    return activity.activeAt(record.editOfDeath(later), version) || holds.holds(later, version);
+  });
   if (deletedAgain || !activity.activeAt(birthEdit, version)) return { low: 0, high: 0 };
   let low = 0;
   let high = Math.min(piece.length, record.counterEnd(version) - piece.counter);
-  if (deathEdit !== NO_EDIT && activity.activeAt(deathEdit, version)) {
+  const isDeleted = deathEdit !== NO_EDIT && activity.activeAt(deathEdit, version);
+  if (isDeleted || (deathEdit !== NO_EDIT && holds.holds(death, version))) {
     const deathEnd = record.deathEnd(version);
     if (piece.descending) high = Math.min(high, death - deathEnd + 1);
     else low = Math.max(0, deathEnd - death);
@@ -110,11 +124,16 @@ export function lastTouches(state: IndexState, piece: Piece, low: number, high: 
   for (let unit = low; unit < high; unit++) {
     const counter = piece.counter + unit;
     const death = piece.descending ? piece.death - unit : piece.death + unit;
-    const causes = [record.versionOfCounter(counter), ...piece.laterDeaths];
-    if (piece.deathEdit !== NO_EDIT) causes.push(record.versionOfDeath(death));
-    const edits = new Set(causes.map((version) => record.editOf(version)));
-    const candidates = [...causes, ...[...edits].flatMap((edit) => activity.flipsOf(edit))];
     const one: Piece = { ...piece, counter, death, length: 1 };
+    const deaths = deathsOf(one);
+    const causes = deaths.map((each) => record.versionOfDeath(each));
+    causes.push(record.versionOfCounter(counter));
+    const edits = new Set(causes.map((version) => record.editOf(version)));
+    const candidates = [
+      ...causes,
+      ...[...edits].flatMap((edit) => activity.flipsOf(edit)),
+      ...deaths.flatMap((each) => activity.holds.togglesOf(each)),
+    ];
     const visible = (version: number): boolean => visibleRange(state, one, version).high > 0;
     const last = candidates
       .toSorted((a, b) => b - a)

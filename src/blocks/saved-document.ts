@@ -41,10 +41,14 @@ export function loadState(
 
 function load(saved: SavedDocument | undefined, commits: readonly RecordedCommit[]): IndexState {
   const record = saved === undefined ? new SpliceRecord() : decodeRecord(saved.record);
-  const stored = saved?.index === undefined ? 0 : record.version;
-  const index =
-    saved?.index === undefined ? new RunIndex() : decodeIndex(saved.index, saved.record, record);
-  const state: IndexState = { record, index, activity: new Activity() };
+  const decoded =
+    saved?.index === undefined ? undefined : decodeIndex(saved.index, saved.record, record);
+  const stored = decoded === undefined ? 0 : record.version;
+  const state: IndexState = {
+    record,
+    index: decoded ?? new RunIndex(),
+    activity: new Activity(),
+  };
   for (let version = 1; version <= stored; version++) {
     followActivity(record, state.activity, version);
   }
@@ -104,6 +108,7 @@ function changeOf(record: SpliceRecord, version: number): RecordedChange {
         edit: record.editIds[special.target]!,
         active: special.active,
         splices,
+        held: special.held,
       };
     case "import":
       if (special.update === undefined)
@@ -120,7 +125,11 @@ function rebuild(state: IndexState, from: number): void {
   for (let version = from; version <= record.version; version++) {
     const special = record.specials.get(version);
     if (special?.kind === "flip") {
-      const { splices } = flipEdit(state, special.target, special.active, version);
+      const { splices } = flipEdit(
+        state,
+        { edit: special.target, active: special.active, held: special.held ?? [] },
+        version,
+      );
       if (!sameSplices(splices, special.splices)) {
         throw damaged(`version ${version} does not undo what it says it undoes`);
       }
@@ -135,7 +144,7 @@ function rebuild(state: IndexState, from: number): void {
 function followActivity(record: SpliceRecord, activity: Activity, version: number): void {
   const special = record.specials.get(version);
   if (special?.kind === "flip") {
-    activity.flip(special.target, special.active, record.stampOf(version).actor, version);
+    activity.flipped(record, version);
   } else if (isText(record, version)) {
     activity.textCommitted(record, version);
   }

@@ -1,6 +1,13 @@
-import { IntColumn } from "../base/index.ts";
+import { damaged, IntColumn } from "../base/index.ts";
+import type { Deletion } from "./holds.ts";
 import { InsertStore } from "./insert-store.ts";
 import type { Special, Splice, Stamp } from "./types.ts";
+
+/** A splice that removed and inserted: the death numbers and the counters that it gave. */
+export interface Replacement extends Deletion {
+  readonly counterFrom: number;
+  readonly counterTo: number;
+}
 
 /** A stamp without its time: neighbouring commits of one actor and Edit share it. */
 export interface SharedStamp {
@@ -182,6 +189,38 @@ export class SpliceRecord {
 
   versionOfDeath(death: number): number {
     return this.#deathEnds.firstAbove(death) + 1;
+  }
+
+  editOfDeath(death: number): number {
+    return this.editOf(this.versionOfDeath(death));
+  }
+
+  /** The deletion that gave a death number. */
+  deletionOf(death: number): Deletion {
+    if (death < 0 || death >= this.#deaths) throw damaged(`there is no deletion ${death}`);
+    const version = this.versionOfDeath(death);
+    let first = this.deathEnd(version - 1);
+    for (let i = this.spliceEnd(version - 1); ; i++) {
+      const end = first + this.#removes.at(i);
+      if (death < end) return { first, end };
+      first = end;
+    }
+  }
+
+  /** The splices of a version that removed and inserted. */
+  replacementsOf(version: number): Replacement[] {
+    const found: Replacement[] = [];
+    let first = this.deathEnd(version - 1);
+    let counterFrom = this.counterEnd(version - 1);
+    for (let i = this.spliceEnd(version - 1); i < this.spliceEnd(version); i++) {
+      const end = first + this.#removes.at(i);
+      const counterTo = counterFrom + this.#insertLengths.at(i);
+      if (end > first && counterTo > counterFrom)
+        found.push({ first, end, counterFrom, counterTo });
+      first = end;
+      counterFrom = counterTo;
+    }
+    return found;
   }
 
   stampIndexOf(version: number): number {

@@ -1,4 +1,5 @@
 import type { PositionedText } from "../base/index.ts";
+import type { BlameEntry } from "./blame.ts";
 import type { PastText } from "./past-text.ts";
 import type { Splice } from "./types.ts";
 
@@ -12,6 +13,8 @@ export interface EditTarget {
   authors(versions: readonly number[]): Author[];
   /** The splices that make the text what it was at a version. */
   translateRollback(version: number): Splice[];
+  /** Which Edits wrote a stretch of the current text. */
+  blame(start: number, end: number): BlameEntry[];
 }
 
 export interface Author {
@@ -49,12 +52,17 @@ export function sequential(splices: readonly Splice[]): Splice[] {
   return result;
 }
 
-/** Leaves out what old and new text have in common at both ends, so that it keeps its blame. */
+/**
+ * Leaves out what old and new text have in common at both ends, in whole words, so that it keeps its blame. A word that
+ * becomes another is one change: of letters that happen to be the same nobody would say who wrote them.
+ */
 export function trimmed(at: number, old: string, insert: string): Splice {
   const most = Math.min(old.length, insert.length);
   let head = 0;
   while (head < most && old.charCodeAt(head) === insert.charCodeAt(head)) head++;
-  if (head > 0 && isHighSurrogate(old.charCodeAt(head - 1))) head--;
+  const goesOn = (text: string, index: number): boolean => isOfWord(text.charCodeAt(index));
+  const isInside = (): boolean => goesOn(old, head) || goesOn(insert, head);
+  while (head > 0 && goesOn(old, head - 1) && isInside()) head--;
   let tail = 0;
   while (
     tail < most - head &&
@@ -62,7 +70,9 @@ export function trimmed(at: number, old: string, insert: string): Splice {
   ) {
     tail++;
   }
-  if (tail > 0 && isLowSurrogate(old.charCodeAt(old.length - tail))) tail--;
+  const isBehind = (text: string): boolean =>
+    text.length - tail > head && goesOn(text, text.length - tail - 1);
+  while (tail > 0 && goesOn(old, old.length - tail) && (isBehind(old) || isBehind(insert))) tail--;
   return {
     at: at + head,
     remove: old.length - head - tail,
@@ -70,10 +80,11 @@ export function trimmed(at: number, old: string, insert: string): Splice {
   };
 }
 
-function isHighSurrogate(code: number): boolean {
-  return code >= 0xd800 && code <= 0xdbff;
-}
+const WORD = /[\p{L}\p{N}\p{M}_]/u;
 
-function isLowSurrogate(code: number): boolean {
-  return code >= 0xdc00 && code <= 0xdfff;
+/** Halves of a pair count as a word's, so that no pair is ever divided. */
+function isOfWord(unit: number): boolean {
+  if (Number.isNaN(unit)) return false;
+  if (unit >= 0xd800 && unit <= 0xdfff) return true;
+  return WORD.test(String.fromCharCode(unit));
 }

@@ -33,7 +33,14 @@ export type Special =
       readonly target: number;
       readonly active: boolean;
       readonly splices: readonly Splice[];
+      readonly held?: Holding;
     };
+
+/**
+ * The deletions that a flip made hold or let go, by their first death numbers. Undefined for a flip of old formats, when
+ * none ever held: what it undid is judged by its own time.
+ */
+export type Holding = readonly number[] | undefined;
 
 /** What one version did, as a journal keeps it: enough to do it again without anything else. */
 export type RecordedChange =
@@ -47,4 +54,5 @@ export type RecordedChange =
       readonly edit: string;
       readonly active: boolean;
       readonly splices: readonly Splice[];
+      readonly held?: Holding;
     };

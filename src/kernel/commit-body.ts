@@ -5,7 +5,13 @@ import {
   damaged,
   KumikoError,
 } from "../base/index.ts";
-import type { RecordedChange, RecordedCommit, Splice } from "../blocks/index.ts";
+import {
+  readHolding,
+  type RecordedChange,
+  type RecordedCommit,
+  type Splice,
+  writeHolding,
+} from "../blocks/index.ts";
 import type { NewBlockRow } from "./ports.ts";
 
 /**
@@ -17,12 +23,17 @@ export interface CommitBody extends Pick<RecordedCommit, "change" | "peer" | "ma
   readonly row?: NewBlockRow | undefined;
 }
 
+/** What can be said in it is written in it: a body that is written again has the same bytes. */
 const FORMAT = 1;
+/** Of a flip that says which deletions it made hold or let go. */
+const WITH_HOLDS = 2;
+const READABLE = [FORMAT, WITH_HOLDS];
 const kinds = ["text", "structure", "baseline", "birth", "import", "flip"] as const;
 
 export function encodeBody({ change, peer, marked, row }: CommitBody): Uint8Array {
   const writer = new ByteWriter();
-  writer.byte(FORMAT);
+  const held = change.kind === "flip" ? change.held : undefined;
+  writer.byte(held === undefined ? FORMAT : WITH_HOLDS);
   writer.byte(kinds.indexOf(change.kind) * 4 + (marked ? 2 : 0) + (row === undefined ? 0 : 1));
   writer.text(peer ?? "");
   if (row !== undefined) writeRow(writer, row);
@@ -33,17 +44,18 @@ export function encodeBody({ change, peer, marked, row }: CommitBody): Uint8Arra
     writer.byte(change.active ? 1 : 0);
   }
   if ("splices" in change) writeSplices(writer, change.splices);
+  if (held !== undefined) writeHolding(writer, held);
   return writer.finish();
 }
 
 export function decodeBody(bytes: Uint8Array): CommitBody {
   const reader = new Reader(bytes);
   const format = reader.byte();
-  if (format !== FORMAT) {
+  if (!READABLE.includes(format)) {
     throw new KumikoError(
       "unsupported_format",
-      `A commit has format ${format}, and this version of Kumiko reads format ${FORMAT}.`,
-      { found: format, readable: [FORMAT] },
+      `A commit has format ${format}, and this version of Kumiko reads format ${READABLE.join(" and ")}.`,
+      { found: format, readable: READABLE },
     );
   }
   const head = reader.byte();
@@ -51,12 +63,16 @@ export function decodeBody(bytes: Uint8Array): CommitBody {
   const marked = (head & 2) !== 0;
   const peer = reader.text() || undefined;
   const row = head & 1 ? readRow(reader) : undefined;
-  const change = readChange(reader, kind);
+  const change = readChange(reader, kind, format);
   if (!reader.done) throw damaged("a commit has bytes left over");
   return { change, peer, marked, row };
 }
 
-function readChange(reader: ByteReader, kind: (typeof kinds)[number] | undefined): RecordedChange {
+function readChange(
+  reader: ByteReader,
+  kind: (typeof kinds)[number] | undefined,
+  format: number,
+): RecordedChange {
   switch (kind) {
     case "text":
     case "baseline":
@@ -72,7 +88,9 @@ function readChange(reader: ByteReader, kind: (typeof kinds)[number] | undefined
     case "flip": {
       const edit = reader.text();
       const active = reader.byte() === 1;
-      return { kind, edit, active, splices: readSplices(reader) };
+      const splices = readSplices(reader);
+      const held = format < WITH_HOLDS ? undefined : readHolding(reader);
+      return { kind, edit, active, splices, held };
     }
     default:
       throw damaged("a commit is of an unknown kind");

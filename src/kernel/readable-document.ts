@@ -36,6 +36,7 @@ export function editTarget(document: BlockDocument): EditTarget {
     read: (version?: number) => document.read(version),
     authors: (versions: readonly number[]) => document.authors(versions),
     translateRollback: (version: number) => document.translateRollback(version),
+    blame: (start: number, end: number) => document.blame(start, end),
   });
 }
 

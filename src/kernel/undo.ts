@@ -2,6 +2,7 @@ import { KumikoError } from "../base/index.ts";
 import { unifiedDiff } from "../blocks/index.ts";
 import type { Appends } from "./appends.ts";
 import type { CommitDoor, PlannedChange } from "./commit/door.ts";
+import { type Authorise, checkAllowed } from "./gate.ts";
 import type { Invocation } from "./invocation.ts";
 import type { EditRow, Store } from "./ports.ts";
 import { ReplayedText } from "./replayed-text.ts";
@@ -20,6 +21,7 @@ export interface Flipped {
   readonly edit: string;
   /** The Edit that was switched off or on, and whose it is. */
   readonly flipped: string;
+  readonly active: boolean;
   readonly actor: string;
   readonly blocks: readonly FlippedBlock[];
 }
@@ -28,7 +30,7 @@ interface FlippedBlock {
   readonly block: string;
   readonly version: number;
   readonly diff: string;
-  /** UTF-16 units of the Edit that stay as they are, because another Edit hides them too. */
+  /** UTF-16 units of the Edit that stay as they are, because of what another Edit did. */
   readonly stayed: number;
 }
 
@@ -36,7 +38,10 @@ export interface UndoPorts {
   readonly store: Store;
   readonly door: CommitDoor;
   readonly appends: Appends;
+  readonly authorise: Authorise;
   newEdit(): string;
+  /** Whether a block is a file that this Edit made and that nobody has written to since: without the Edit it is gone. */
+  unmakes(block: string, edit: string): Promise<boolean>;
 }
 
 type Direction = "undo" | "redo";
@@ -129,6 +134,7 @@ export class Undo {
     invocation: Invocation,
     { fingerprint }: UndoRequest,
   ): Promise<Flipped> {
+    if (!active) await this.#checkUnmaking(invocation, row);
     const told = new Map<string, Pick<FlippedBlock, "diff" | "stayed">>();
     return this.#ports.door.edit<Flipped>({
       invocation,
@@ -164,11 +170,26 @@ export class Undo {
       answer: ({ edit, changes }) => ({
         edit,
         flipped: row.edit,
+        active,
         actor: row.actor,
         blocks: changes.map(({ block, version }) => ({ block, version, ...told.get(block)! })),
       }),
     });
   }
+
+  /** To undo the making of a file is to delete it. */
+  async #checkUnmaking({ actor, kind }: Invocation, { edit, blocks }: EditRow): Promise<void> {
+    const ports = this.#ports;
+    for (const block of blocks)
+      if (await ports.unmakes(block, edit))
+        await checkAllowed(ports.authorise, actor, "delete", [block], kind);
+  }
+}
+
+/** The Edit that an undo switched off. */
+export function undoneBy(edit: string): string | undefined {
+  const [, direction, target] = FLIP.exec(edit) ?? [];
+  return direction === "undoes" ? target : undefined;
 }
 
 /** What a file held when it was loaded was nobody's Edit: to undo it would empty the file. */

@@ -69,6 +69,17 @@ document.commit(
     time: 2700,
   },
 );
+// Ben takes away all that Claude put there, so that undoing it holds what Claude removed.
+document.commit([{ at: document.read().indexOf("TWO"), remove: 3, insert: "2" }], {
+  actor: "ben",
+  edit: "ben-1",
+  time: 2800,
+});
+document.flip(document.planUndo({ actor: "ann", edit: "call-41" }), {
+  actor: "ann",
+  edit: "undo-2",
+  time: 2900,
+});
 const update = document.exportSince();
 const saved = document.save({ snapshot: true });
 const content = {

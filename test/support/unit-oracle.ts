@@ -5,7 +5,13 @@ export interface OracleUnit {
   readonly text: string;
   readonly edit: string;
   readonly version: number;
-  readonly deletedBy: string[];
+  readonly deletions: OracleDeletion[];
+}
+
+/** What one splice removed, and what it put there instead. */
+interface OracleDeletion {
+  readonly edit: string;
+  readonly inserted: readonly OracleUnit[];
 }
 
 interface OracleEdit {
@@ -25,8 +31,9 @@ type Flip = { readonly edit: string; readonly active: boolean } | undefined;
 
 /**
  * UNDO-1 taken at its word, without any cleverness: a unit is an object that knows the Edit that
- * inserted it and the Edits that deleted it; it is visible iff the first is active and none of the
- * others is. New text goes directly behind the visible unit before it.
+ * inserted it and the deletions of it; it is visible iff the first is active and none of the others
+ * holds. A deletion holds while its Edit is active, or while each unit that was put in its place is
+ * gone by one that holds. New text goes directly behind the visible unit before it.
  */
 export class UnitOracle {
   readonly #units: OracleUnit[] = [];
@@ -143,13 +150,13 @@ export class UnitOracle {
   /** The text if one Edit's state were another, and how many of its units would not change. */
   ifFlipped({ edit, active }: NonNullable<Flip>): { text: string; stayed: number } {
     const was = this.isActive(edit);
-    const before = new Set(this.#units.filter((unit) => this.#isVisible(unit)));
+    const before = new Set(this.#shown());
     this.#edits.get(edit)!.active = active;
-    const behind = this.#units.filter((unit) => this.#isVisible(unit));
+    const behind = this.#shown();
     this.#edits.get(edit)!.active = was;
     const shown = new Set(behind);
     const concerned = this.#units.filter(
-      (unit) => unit.edit === edit || unit.deletedBy.includes(edit),
+      (unit) => unit.edit === edit || unit.deletions.some((deletion) => deletion.edit === edit),
     );
     const stayed = concerned.filter((unit) => before.has(unit) === shown.has(unit)).length;
     return { text: textOf(behind), stayed };
@@ -158,7 +165,7 @@ export class UnitOracle {
   /** The text if only these Edits had ever been made (and the fixed ones). */
   textOfOnly(edits: ReadonlySet<string>): string {
     const counts = (id: string): boolean => this.#edits.get(id)!.fixed || edits.has(id);
-    return textOf(this.#units.filter((unit) => counts(unit.edit) && !unit.deletedBy.some(counts)));
+    return textOf(this.#shown(counts));
   }
 
   #named(id: string, what: "undo" | "redo"): Flip {
@@ -180,21 +187,30 @@ export class UnitOracle {
   }
 
   #splice({ at, remove, insert }: Splice, edit: string): void {
-    const visible = this.#units.filter((unit) => this.#isVisible(unit));
-    for (const unit of visible.slice(at, at + remove)) unit.deletedBy.push(edit);
+    const visible = this.#shown();
     const place = at === 0 ? 0 : this.#units.indexOf(visible[at - 1]!) + 1;
     const version = this.version + 1;
-    const added = insert.split("").map((text) => ({ text, edit, version, deletedBy: [] }));
+    const added = insert.split("").map((text) => ({ text, edit, version, deletions: [] }));
+    const deletion = { edit, inserted: added };
+    for (const unit of visible.slice(at, at + remove)) unit.deletions.push(deletion);
     this.#units.splice(place, 0, ...added);
   }
 
   #nextVersion(splices: readonly Splice[]): void {
-    this.#visible.push(this.#units.filter((unit) => this.#isVisible(unit)));
+    this.#visible.push(this.#shown());
     this.#splices.push(splices);
   }
 
-  #isVisible(unit: OracleUnit): boolean {
-    return this.isActive(unit.edit) && !unit.deletedBy.some((edit) => this.isActive(edit));
+  #shown(isActive = (edit: string): boolean => this.isActive(edit)): OracleUnit[] {
+    const known = new Map<OracleDeletion, boolean>();
+    const isGone = (unit: OracleUnit): boolean => unit.deletions.some(holds);
+    const holds = (deletion: OracleDeletion): boolean => {
+      const { edit, inserted } = deletion;
+      if (!known.has(deletion))
+        known.set(deletion, isActive(edit) || (inserted.length > 0 && inserted.every(isGone)));
+      return known.get(deletion)!;
+    };
+    return this.#units.filter((unit) => isActive(unit.edit) && !isGone(unit));
   }
 }
 

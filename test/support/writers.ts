@@ -3,14 +3,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as passing } from "node:timers/promises";
 import { realTimers } from "../../src/base/index.ts";
-import type { Batch } from "../../src/files/batch.ts";
+import type { EpochPart } from "../../src/files/epoch-part.ts";
 import { Ignored } from "../../src/files/ignored.ts";
-import {
-  type FolderWatch,
-  watchFolder,
-  type WatchOptions,
-  type WatchTrouble,
-} from "../../src/files/watch.ts";
+import type { WatchTrouble } from "../../src/files/watch-trouble.ts";
+import { type FolderWatch, watchFolder, type WatchOptions } from "../../src/files/watch.ts";
 import { runProgram } from "./process.ts";
 
 /** For so long a condition may take to come true, in milliseconds, on a busy machine. */
@@ -19,7 +15,7 @@ const PATIENCE = 30_000;
 /** Watches a real folder, reads every file when it is told of it, and remembers all of that. */
 export class Watched implements AsyncDisposable {
   readonly root: string;
-  readonly batches: Batch[] = [];
+  readonly parts: EpochPart[] = [];
   readonly troubles: WatchTrouble[] = [];
   /** What was read of each path, each time it was told. */
   readonly read = new Map<string, string[]>();
@@ -35,7 +31,7 @@ export class Watched implements AsyncDisposable {
       ignored: new Ignored(root),
       clock: { now: () => Date.now() },
       timers: realTimers,
-      onChanges: (batch) => watched.#take(batch),
+      onChanges: (part) => watched.#take(part),
       onTrouble: (trouble) => watched.troubles.push(trouble),
       ...options,
     });
@@ -47,15 +43,15 @@ export class Watched implements AsyncDisposable {
   }
 
   get changed(): string[] {
-    return this.batches.flatMap(({ changed }) => changed);
+    return this.parts.flatMap(({ changed }) => changed);
   }
 
   get gone(): string[] {
-    return this.batches.flatMap(({ gone }) => gone);
+    return this.parts.flatMap(({ gone }) => gone);
   }
 
   get moved(): { from: string; to: string }[] {
-    return this.batches.flatMap(({ moved }) => moved);
+    return this.parts.flatMap(({ moved }) => moved);
   }
 
   /** What the file said when it was last told of. */
@@ -68,7 +64,7 @@ export class Watched implements AsyncDisposable {
     const end = Date.now() + PATIENCE;
     while (!holds()) {
       if (Date.now() > end) {
-        const told = JSON.stringify(this.batches.slice(-5)).slice(-1000);
+        const told = JSON.stringify(this.parts.slice(-5)).slice(-1000);
         throw new Error(`${what} did not happen. Told: ${told}; ${JSON.stringify(this.troubles)}`);
       }
       await passing(10);
@@ -85,9 +81,9 @@ export class Watched implements AsyncDisposable {
     return this.watch.close();
   }
 
-  #take(batch: Batch): void {
-    this.batches.push(batch);
-    for (const path of [...batch.changed, ...batch.moved.map(({ to }) => to)]) {
+  #take(part: EpochPart): void {
+    this.parts.push(part);
+    for (const path of [...part.changed, ...part.moved.map(({ to }) => to)]) {
       const content = readFileSync(join(this.root, path), "utf8");
       this.read.set(path, [...(this.read.get(path) ?? []), content]);
     }

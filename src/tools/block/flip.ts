@@ -16,26 +16,41 @@ export const flipAnswer = z.strictObject({
   blocks: z.array(
     z.strictObject({
       block_id: z.string(),
+      path: z.string().optional().describe("of a file: where it is in its folder"),
       version: z.int(),
       diff: z.string().describe("what changed, as a unified diff"),
       stayed: z
         .int()
-        .describe("UTF-16 units of the Edit that stay hidden, because another Edit removed them"),
+        .describe(
+          "UTF-16 units of the Edit that stay as they are, because others have removed or replaced them since",
+        ),
     }),
   ),
 });
 
 /** A reader who knew a block just before has seen all of it by the diff. */
-export function showFlipped(
+export async function showFlipped(
   kernel: Kernel,
   invocation: Invocation,
   { edit, flipped, actor: author, blocks }: Flipped,
-): z.input<typeof flipAnswer> {
+): Promise<z.input<typeof flipAnswer>> {
   for (const { block, version } of blocks) {
     if (kernel.readers.shown(invocation, block) === version - 1) {
       kernel.readers.advance(invocation, block, version);
     }
   }
-  const told = blocks.map(({ block, ...rest }) => ({ block_id: block, ...rest }));
+  const told = await Promise.all(
+    blocks.map(async ({ block, ...rest }) => {
+      const path = await pathOf(kernel, block);
+      return { block_id: block, ...(path !== undefined && { path }), ...rest };
+    }),
+  );
   return { edit, flipped, actor: author, blocks: told };
+}
+
+/** Undefined for a block that is no file. */
+async function pathOf(kernel: Kernel, block: string): Promise<string | undefined> {
+  if (!block.startsWith("@")) return undefined;
+  const path = await kernel.look(block, ({ state }) => state.metadata["path"]);
+  return typeof path === "string" ? path : undefined;
 }

@@ -6,7 +6,7 @@ export const blockUndo = defineTool({
   name: "block_undo",
   description:
     "Takes one Edit back in every block it changed: yours that is newest, or the one you name. What others wrote stays, also " +
-    "inside it, and text that comes back keeps its author. Any order works; block_redo brings it back.",
+    "inside it and in its place, and text that comes back keeps its author. Any order works; block_redo brings it back.",
   writes: true,
   input: z.strictObject({
     edit: z.string().min(1).optional().describe("the Edit to take back; by default the newest"),

@@ -2,7 +2,13 @@
 export interface Character {
   readonly text: string;
   readonly edit: string;
-  readonly deletedBy: Set<string>;
+  readonly deletions: Deletion[];
+}
+
+/** What one change removed, and what it put there instead. */
+interface Deletion {
+  readonly edit: string;
+  readonly inserted: readonly Character[];
 }
 
 /** A replacement in a text, in UTF-16 units. */
@@ -41,8 +47,9 @@ export class ModelText {
   commit(changes: readonly Change[], edit: string): void {
     let visible = [...this.visible()];
     for (const { at, remove, insert } of changes) {
-      for (const character of visible.slice(at, at + remove)) character.deletedBy.add(edit);
-      const added = insert.split("").map((text) => ({ text, edit, deletedBy: new Set<string>() }));
+      const added = insert.split("").map((text): Character => ({ text, edit, deletions: [] }));
+      const deletion = { edit, inserted: added };
+      for (const character of visible.slice(at, at + remove)) character.deletions.push(deletion);
       const place = at === 0 ? 0 : this.#all.indexOf(visible[at - 1]!) + 1;
       this.#all.splice(place, 0, ...added);
       visible.splice(at, remove, ...added);
@@ -60,7 +67,7 @@ export class ModelText {
     const wanted = this.#shown((other) => (other === edit ? active : this.#isActive(other)));
     const [before, behind] = [new Set(this.visible()), new Set(wanted)];
     const stayed = this.#all
-      .filter((one) => one.edit === edit || one.deletedBy.has(edit))
+      .filter((one) => one.edit === edit || one.deletions.some((each) => each.edit === edit))
       .filter((one) => before.has(one) === behind.has(one)).length;
     return { wanted, stayed };
   }
@@ -72,9 +79,16 @@ export class ModelText {
   }
 
   #shown(isActive: (edit: string) => boolean): Character[] {
-    return this.#all.filter(
-      ({ edit, deletedBy }) => isActive(edit) && ![...deletedBy].some(isActive),
-    );
+    const known = new Map<Deletion, boolean>();
+    const isGone = ({ deletions }: Character): boolean => deletions.some(holds);
+    // Also of an Edit that is undone, when others have removed all that it put there.
+    const holds = (deletion: Deletion): boolean => {
+      const { edit, inserted } = deletion;
+      if (!known.has(deletion))
+        known.set(deletion, isActive(edit) || (inserted.length > 0 && inserted.every(isGone)));
+      return known.get(deletion)!;
+    };
+    return this.#all.filter((one) => isActive(one.edit) && !isGone(one));
   }
 }
 

@@ -52,9 +52,10 @@ export function placeRanges(
     : joined(now, placed, false);
 }
 
-/** The beginning and the end that both have stay as they are. */
+/** The words at the beginning and the end that both have stay as they are. */
 function trimmed({ start, end, insert }: Range, old: string): Change {
-  const [from, to] = [[...old], [...insert]];
+  const words = /[\p{L}\p{N}\p{M}_\u{10000}-\u{10ffff}]+|[^]/gu;
+  const [from, to] = [[...(old.match(words) ?? [])], [...(insert.match(words) ?? [])]];
   const most = Math.min(from.length, to.length);
   let head = 0;
   while (head < most && from[head] === to[head]) head++;

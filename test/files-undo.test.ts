@@ -1,0 +1,148 @@
+import { describe, expect, test } from "vitest";
+import { type Answer, Mounted } from "./support/mounted.ts";
+
+const claude = { actor: "claude", kind: "agent" } as const;
+const ann = { actor: "ann", kind: "person" } as const;
+
+async function replace(mounted: Mounted, old: string, by: string): Promise<void> {
+  await mounted.call("block_replace", { block_id: "a.txt", old, new: by }, claude);
+}
+
+/** What the file says when an actor's newest Edit was taken back, and what the answer says about it. */
+async function undo(mounted: Mounted, actor = "claude"): Promise<{ disk: string; told: Answer }> {
+  const answer = await mounted.call<{ blocks: Answer[] }>("block_undo", { actor }, ann);
+  return { disk: mounted.read("a.txt"), told: answer.blocks[0]! };
+}
+
+describe("undoing what another program has decided since", () => {
+  test("gives back nothing when the file was set back by writing it", async () => {
+    const before = "a\nb\nc\n";
+    await using mounted = await Mounted.with({ "a.txt": before });
+    await replace(mounted, "b", "B");
+    expect(mounted.read("a.txt")).toBe("a\nB\nc\n");
+    mounted.write("a.txt", before);
+    expect(await mounted.text("a.txt")).toBe(before);
+    expect(await undo(mounted)).toMatchObject({ disk: before, told: { diff: "", stayed: 2 } });
+    expect(await mounted.text("a.txt")).toBe(before);
+    // Both ways, and also when what the program did is taken back.
+    await mounted.call("block_redo", { actor: "ann" }, ann);
+    expect(await mounted.text("a.txt")).toBe(before);
+    expect((await undo(mounted, "disk")).disk).toBe("a\nB\nc\n");
+    expect((await undo(mounted)).disk).toBe(before);
+  });
+
+  test("gives back nothing when git set it back", async () => {
+    const before = Array.from({ length: 20 }, (_, at) => `line ${at}\n`).join("");
+    await using mounted = await Mounted.with({ "a.txt": before });
+    mounted.run("git", "init", "-q");
+    mounted.run("git", "add", "a.txt");
+    await replace(mounted, "line 12", "line twelve");
+    await replace(mounted, "line 3\n", "line three\nline three and a half\n");
+    mounted.run("git", "checkout", "-q", "--", "a.txt");
+    expect(await mounted.text("a.txt")).toBe(before);
+    expect((await undo(mounted)).disk).toBe(before);
+    expect((await undo(mounted)).disk).toBe(before);
+  });
+
+  test("gives back nothing where the disk stood in a conflict", async () => {
+    await using mounted = await Mounted.with({
+      "a.txt": "one\ntwo\nthree\n",
+      "kumiko.toml": '[mount]\nsave = "manual"\n',
+    });
+    await replace(mounted, "three", "THREE claude");
+    mounted.write("a.txt", "one\ntwo\nTHREE sed\n");
+    expect(await mounted.text("a.txt")).toBe("one\ntwo\nTHREE sed\n");
+    await undo(mounted);
+    expect(await mounted.text("a.txt")).toBe("one\ntwo\nTHREE sed\n");
+  });
+
+  test.each([
+    { claude: "two by claude", sed: "s/two by claude/two by sed/", after: "two by sed" },
+    { claude: "two by claude", sed: "s/claude/sed/", after: "two by sed" },
+    { claude: "two by claude", sed: "s/by/not by/", after: "two not by claude" },
+    { claude: "two(items)", sed: "s/items/rows/", after: "two(rows)" },
+    { claude: "let total = sum(items);", sed: "s/sum/add/", after: "let total = add(items);" },
+  ])("leaves $after whole", async ({ claude: written, sed, after }) => {
+    await using mounted = await Mounted.with({ "a.txt": "one\ntwo\nthree\n" });
+    await replace(mounted, "two", written);
+    mounted.run("sed", "-i", sed, "a.txt");
+    expect(await mounted.text("a.txt")).toBe(`one\n${after}\nthree\n`);
+    expect((await undo(mounted)).disk).toBe(`one\n${after}\nthree\n`);
+  });
+
+  test("takes back what the program left alone, in other lines and in the same one", async () => {
+    await using mounted = await Mounted.with({ "a.txt": "one of many words\ntwo\nthree\n" });
+    await replace(mounted, "many words\ntwo\n", "several words\nTWO\nand more\n");
+    mounted.run("sed", "-i", "s/one/ONE/; s/three/THREE/", "a.txt");
+    expect(await mounted.text("a.txt")).toBe("ONE of several words\nTWO\nand more\nTHREE\n");
+    expect((await undo(mounted)).disk).toBe("ONE of many words\ntwo\nTHREE\n");
+  });
+
+  test("blames a program for the words it wrote, not for the letters", async () => {
+    await using mounted = await Mounted.with({ "a.txt": "the colour of all things\n" });
+    await mounted.text("a.txt");
+    mounted.run("sed", "-i", "s/colour/color/", "a.txt");
+    await mounted.text("a.txt");
+    const { runs } = await mounted.call<{ runs: Answer[] }>("block_blame", { block_id: "a.txt" });
+    expect(runs.map(({ text }) => text)).toEqual(["the ", "color", " of all things\n"]);
+  });
+});
+
+describe("undoing what decided a conflict", () => {
+  async function inConflict(rules = ""): Promise<Mounted> {
+    const mounted = await Mounted.with({
+      "a.txt": "one\ntwo\nthree\n",
+      "kumiko.toml": `${rules}[mount]\nsave = "manual"\n`,
+    });
+    await mounted.call("block_replace", { block_id: "a.txt", old: "two", new: "mine" }, ann);
+    mounted.write("a.txt", "one\ndisk\nthree\n");
+    await mounted.text("a.txt");
+    expect(await conflicts(mounted)).toEqual(["c1"]);
+    return mounted;
+  }
+
+  async function conflicts(mounted: Mounted): Promise<unknown[]> {
+    const status = await mounted.call<{ conflicts: Answer[] }>("file_status", {}, ann);
+    return status.conflicts.map(({ conflict }) => conflict);
+  }
+
+  test("opens it again, and redoing closes it, also behind a restart", async () => {
+    await using mounted = await inConflict();
+    const decided = { conflict: "c1", choice: "both" };
+    const { edit } = await mounted.call("file_resolve", decided, ann);
+    expect(await mounted.text("a.txt")).toBe("one\ndisk\nmine\nthree\n");
+    expect(await conflicts(mounted)).toEqual([]);
+    await mounted.restart();
+    await mounted.call("block_undo", { edit }, ann);
+    expect(await mounted.text("a.txt")).toBe("one\ndisk\nthree\n");
+    expect(await conflicts(mounted)).toEqual(["c1"]);
+    await mounted.restart();
+    expect(await conflicts(mounted)).toEqual(["c1"]);
+    await mounted.call("block_redo", { edit }, ann);
+    expect(await mounted.text("a.txt")).toBe("one\ndisk\nmine\nthree\n");
+    expect(await conflicts(mounted)).toEqual([]);
+    // Undone once more, it is decided anew, and the first Edit has no say in it any more.
+    await mounted.call("block_undo", { edit }, ann);
+    await mounted.call("file_resolve", { conflict: "c1", choice: "mine" }, ann);
+    await mounted.call("block_redo", { edit }, ann);
+    expect(await conflicts(mounted)).toEqual([]);
+  });
+
+  test("makes a file wait again for which somebody has to decide", async () => {
+    await using mounted = await inConflict('[[rule]]\npath = "a.txt"\nlevel = "human"\n');
+    const files = async (): Promise<Answer[]> =>
+      (await mounted.call<{ files: Answer[] }>("file_status", { path: "a.txt" }, ann)).files;
+    await mounted.call("file_resolve", { conflict: "c1", choice: "disk" }, ann);
+    expect(await files()).not.toMatchObject([{ status: "conflict" }]);
+    await mounted.call("block_undo", {}, ann);
+    expect(await files()).toMatchObject([{ status: "conflict" }]);
+    expect(mounted.read("a.txt")).toBe("one\ndisk\nthree\n");
+  });
+
+  test("is not spoken of when no line changed", async () => {
+    await using mounted = await inConflict();
+    const answer = await mounted.call("file_resolve", { conflict: "c1", choice: "disk" });
+    expect(answer["edit"]).toBeUndefined();
+    expect(await conflicts(mounted)).toEqual([]);
+  });
+});
