@@ -12,21 +12,23 @@ import { join } from "node:path";
 import { setTimeout as passing } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { KumikoError, realTimers } from "../src/base/index.ts";
-import { Mounts } from "../src/files/index.ts";
+import { readFiles } from "../src/files/file-reader.ts";
+import { Mounts, MountsPort } from "../src/files/index.ts";
+import { MemoryFileIndex } from "../src/store/index.ts";
 import { blockStreams, ToolRegistry } from "../src/tools/index.ts";
 import { scaled } from "./support/counts.ts";
 import { type Answer, Mounted } from "./support/mounted.ts";
+import { type Operation, pathTools as tools, THREE } from "./support/path-tools.ts";
 import { ReplicaServer } from "./support/replica-server.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 import { allPayloads, CANARY, makeOutside, makeRoot, memory, seen } from "./support/ways-out.ts";
 
 const LONG = 15 * 60_000;
-const THREE = "one\ntwo\nthree\n";
 const ann = { actor: "ann", kind: "person" } as const;
 const claude = { actor: "claude", kind: "agent" } as const;
 const codex = { actor: "codex", kind: "agent" } as const;
-
-type Operation = "read" | "append" | "create" | "change" | "delete" | "move";
+/** Held to the rules as an agent is. */
+const ci = { actor: "ci", kind: "service" } as const;
 
 /**
  * What must be decided, written down by hand, for read, append, create, change, delete and move (which is deleting here
@@ -43,79 +45,6 @@ const expected = {
   admin: { person: "yyyyyy", agent: "yyyyyy" },
 } as const;
 const levels = Object.keys(expected) as (keyof typeof expected)[];
-
-const patchOf = (name: string) =>
-  `--- a/${name}\n+++ b/${name}\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n`;
-
-interface PathTool {
-  readonly tool: string;
-  readonly operation: Operation;
-  /** Whether it takes a block as well. */
-  readonly takesBlock?: true;
-  readonly input: (target: string) => object;
-}
-
-const block = (tool: string, operation: Operation, rest: object = {}): PathTool => ({
-  tool,
-  operation,
-  takesBlock: true,
-  input: (block_id) => ({ block_id, ...rest }),
-});
-const file = (tool: string, operation: Operation, rest: object = {}): PathTool => ({
-  tool,
-  operation,
-  input: (path) => ({ path, ...rest }),
-});
-
-/** Every tool that takes a path; which ones do is compared with their schemas below. */
-const tools: readonly PathTool[] = [
-  block("block_read", "read"),
-  block("block_search", "read", { query: "one" }),
-  block("block_history", "read"),
-  block("block_diff", "read", { from: 1 }),
-  block("block_blame", "read"),
-  {
-    tool: "block_sync",
-    operation: "read",
-    takesBlock: true,
-    input: (block_id) => ({ versions: [{ block_id, version: 0 }] }),
-  },
-  block("block_append", "append", { text: "four\n", flush: true }),
-  block("block_status", "change", { flags: { pinned: true } }),
-  block("block_edit", "change", {
-    operations: [{ op: "replace", start_line: 0, end_line: 1, content: "ONE" }],
-    base_version: 1,
-  }),
-  block("block_splice", "change", {
-    offset: 0,
-    delete_count: 0,
-    insert: "ONE",
-    base_version: 1,
-  }),
-  block("block_replace", "change", { old: "one", new: "ONE" }),
-  block("block_rollback", "change", { version: 1 }),
-  block("block_apply_patch", "change", { patch: patchOf("x") }),
-  {
-    tool: "block_apply_patch",
-    operation: "change",
-    takesBlock: true,
-    input: (target) => ({ patch: patchOf("x"), blocks: { x: target } }),
-  },
-  { tool: "block_apply_patch", operation: "change", input: (path) => ({ patch: patchOf(path) }) },
-  block("block_apply_patch", "change", { patch: patchOf("x"), dry_run: true }),
-  file("file_load", "read"),
-  file("file_diff", "read"),
-  file("file_status", "read"),
-  file("file_create", "create", { content: THREE }),
-  file("file_save", "change"),
-  file("file_changed", "change"),
-  file("file_changed", "change", { begins: true }),
-  file("file_reload", "change"),
-  file("file_changed", "change"),
-  file("file_delete", "delete"),
-  file("file_move", "move", { to: "admin/moved" }),
-  { tool: "file_move", operation: "move", input: (to) => ({ path: "admin/mover", to }) },
-];
 
 async function outcome(call: Promise<unknown>): Promise<unknown> {
   return call.then(
@@ -159,13 +88,13 @@ describe("the rules of a folder", () => {
     expect(new Set(taking.map(({ name }) => name))).toEqual(new Set(tools.map(({ tool }) => tool)));
   });
 
-  it.each(["person", "agent"] as const)(
+  it.each(["person", "agent", "service"] as const)(
     "decide for a %s the same by block, by path, by @mount/path and by absolute path",
     { timeout: LONG },
     async (kind) => {
       const rules = levels.map((level) => `[[rule]]\npath = "${level}/**"\nlevel = "${level}"\n`);
       await using mounted = await Mounted.with({ "kumiko.toml": rules.join("\n") });
-      const by = kind === "person" ? ann : claude;
+      const by = { person: ann, agent: claude, service: ci }[kind];
       const { folder } = mounted;
       let count = 0;
       for (const level of levels) {
@@ -190,7 +119,9 @@ describe("the rules of a folder", () => {
             const result = await outcome(mounted.call(tool, input(form(path, id)), by));
             // To move a file here is to create it.
             const asked: Operation = movesHere ? "create" : operation;
-            const wanted = expected[level][kind][OPERATIONS.indexOf(asked)];
+            const held = kind === "person" ? kind : "agent";
+            const wanted =
+              asked === "announce" ? "y" : expected[level][held][OPERATIONS.indexOf(asked)];
             const what = [kind, level, tool, form(path, id), String(result)];
             expect([...what, letterOf(result)]).toEqual([...what, wanted]);
             if (wanted === "y" && tool !== "file_move" && result instanceof KumikoError)
@@ -226,7 +157,7 @@ describe("the rules of a folder", () => {
     await mounted.call("block_undo", { edit: undone });
     const before = ["a.txt", "b.txt"].map((name) => mounted.read(name));
     const versions = async () => {
-      const all = mounted.mounts.list().flatMap(({ source }) => source.files());
+      const all = mounted.mounts.list().flatMap(({ source }) => source.files.all());
       return Promise.all(all.map(({ block: id }) => mounted.kernel.version(id)));
     };
     const then = await versions();
@@ -337,10 +268,11 @@ describe("copies that others keep and edit", () => {
       kernel,
       clock: { now: () => Date.now() },
       timers: realTimers,
+      index: new MemoryFileIndex(readFiles),
       watch: false,
       onTrouble: () => undefined,
     });
-    kernel.attach(mounts);
+    kernel.attach(new MountsPort(mounts));
     await mounts.mount("project", { root: realpathSync(place.path) });
     const { source } = mounts.first();
     const blockOf = async (name: string) => (await source.load(name)).block;

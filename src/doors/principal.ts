@@ -53,6 +53,7 @@ export interface Given {
   readonly actor?: string | undefined;
   readonly reader?: string | undefined;
   readonly context?: string | undefined;
+  readonly folder?: string | undefined;
   readonly call?: string | undefined;
   readonly message?: string | undefined;
   readonly model?: string | undefined;

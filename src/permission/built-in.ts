@@ -1,58 +1,84 @@
-import { compileGlob, type Glob } from "../base/index.ts";
+import { compileGlob, type Glob, spelled } from "../base/index.ts";
 import type { Level } from "./levels.ts";
 
-const SECRETS = [
-  ".env",
-  ".env.*",
-  "*.pem",
-  "*.key",
-  "*.p12",
-  "*.pfx",
-  "id_rsa*",
-  "id_ed25519*",
-  "id_ecdsa*",
-  ".npmrc",
-  ".netrc",
-  ".pypirc",
-  ".aws/",
-  ".ssh/",
-  ".gnupg/",
-  "credentials",
-  "credentials.json",
-  "service-account*.json",
-  "*.kdbx",
-  ".git-credentials",
+/** Each with the word by which a rule names it. */
+const SECRETS: readonly (readonly [pattern: string, word: string])[] = [
+  [".env", ".env"],
+  [".env.*", ".env"],
+  ["*.pem", ".pem"],
+  ["*.key", ".key"],
+  ["*.p12", ".p12"],
+  ["*.pfx", ".pfx"],
+  ["id_rsa*", "id_rsa"],
+  ["id_ed25519*", "id_ed25519"],
+  ["id_ecdsa*", "id_ecdsa"],
+  [".npmrc", ".npmrc"],
+  [".netrc", ".netrc"],
+  [".pypirc", ".pypirc"],
+  [".aws/", ".aws"],
+  [".ssh/", ".ssh"],
+  [".gnupg/", ".gnupg"],
+  ["credentials", "credentials"],
+  ["credentials.json", "credentials"],
+  ["service-account*.json", "service-account"],
+  ["*.kdbx", ".kdbx"],
+  [".git-credentials", ".git-credentials"],
 ];
 const NOT_SECRET = "{.env.example,.env.sample,.env.template}";
 
-export interface BuiltIn {
+/** What is kept from rules that only happen to match it: a rule opens it when its pattern holds the word. */
+export interface Protection {
   readonly pattern: string;
   readonly level: Level;
-  matches(path: string, onDisk: string): boolean;
+  readonly word: string;
+  matches(path: string): boolean;
 }
 
-/** The rules behind those of the file, in their order: secrets go before what is ignored. */
-export function builtIns(ignoreCase: boolean, isIgnored: (path: string) => boolean): BuiltIn[] {
-  const harmless = compileGlob(NOT_SECRET, { ignoreCase });
-  const secrets = SECRETS.map((pattern): BuiltIn => {
-    const glob = compileGlob(pattern, { ignoreCase });
-    const isSecret =
-      pattern === ".env.*"
-        ? (path: string) => hasName(path, glob, harmless)
-        : (path: string) => glob.matches(path);
-    return { pattern, level: "secret", matches: isSecret };
-  });
-  const rules = compileGlob("kumiko.toml", { ignoreCase });
-  const git = compileGlob(".git", { ignoreCase });
+/** What protects the files of a folder. */
+export class Protections {
+  readonly all: readonly Protection[];
+  readonly #ignoreCase: boolean;
+  /** What is protected has one of the words in its path: most paths need no closer look. */
+  readonly #words: RegExp;
+
+  constructor(ignoreCase: boolean) {
+    this.#ignoreCase = ignoreCase;
+    const harmless = compileGlob(NOT_SECRET, { ignoreCase });
+    const named = (pattern: string, word: string, level: Level): Protection => {
+      const glob = compileGlob(pattern, { ignoreCase });
+      const matches =
+        pattern === ".env.*"
+          ? (path: string) => hasName(path, glob, harmless)
+          : (path: string) => glob.matches(path);
+      return { pattern, level, word, matches };
+    };
+    this.all = [
+      named("kumiko.toml", "kumiko.toml", "human"),
+      ...SECRETS.map(([pattern, word]) => named(pattern, word, "secret")),
+      named(".git", ".git", "read_only"),
+    ];
+    const words = new Set(this.all.map(({ word }) => word.replaceAll(".", "\\.")));
+    this.#words = new RegExp([...words].join("|"));
+  }
+
+  of(path: string): readonly Protection[] {
+    if (!this.#words.test(spelled(path, this.#ignoreCase))) return NONE;
+    return this.all.filter((each) => each.matches(path));
+  }
+}
+
+const NONE: readonly Protection[] = [];
+
+/** The rules behind all others, in their order. */
+export interface Default {
+  readonly pattern: string;
+  readonly level: Level;
+  matches(onDisk: string): boolean;
+}
+
+export function defaults(isIgnored: (path: string) => boolean): readonly Default[] {
   return [
-    { pattern: rules.pattern, level: "human", matches: (path) => rules.matches(path) },
-    ...secrets,
-    { pattern: git.pattern, level: "read_only", matches: (path) => git.matches(path) },
-    {
-      pattern: ".gitignore, .kumikoignore",
-      level: "read_only",
-      matches: (_path, onDisk) => isIgnored(onDisk),
-    },
+    { pattern: ".gitignore, .kumikoignore", level: "read_only", matches: isIgnored },
     { pattern: "**", level: "read_write", matches: () => true },
   ];
 }

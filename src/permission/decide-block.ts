@@ -29,7 +29,7 @@ export function decideBlock(
         };
   const target =
     whose === "own" ? `a block of its own in ${context}` : `a block of ${owner} in ${context}`;
-  return decided(ruling, operation, kind, target);
+  return decided([ruling], operation, kind, target);
 }
 
 /** An agent may append to its own blocks and change them; others' blocks it asks about. */

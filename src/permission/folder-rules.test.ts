@@ -3,7 +3,9 @@ import { describe, expect, it } from "vitest";
 import { fcOptions } from "../../test/support/counts.ts";
 import { refusal } from "../../test/support/refusal.ts";
 import { FolderRules, type FolderRulesOptions } from "./folder-rules.ts";
+import { hostileGlobs } from "../../test/support/hostile-globs.ts";
 import { parseRuleFlag, parseRules } from "./rules.ts";
+import { ruleWarnings } from "./warnings.ts";
 
 const folder = (options: Partial<FolderRulesOptions> = {}) =>
   new FolderRules({ isIgnored: () => false, ignoreCase: false, ...options });
@@ -121,6 +123,150 @@ describe("what is built in", () => {
   });
 });
 
+describe("what is protected", () => {
+  const strictness = ["deny", "ask", "allow"];
+  const operations = ["read", "append", "create", "change", "delete"] as const;
+  /** With a path that each protects and the text by which a rule names it. */
+  const protectedPaths = [
+    ["kumiko.toml", "kumiko.toml"],
+    ["a/.env", ".env"],
+    [".env.local", ".env"],
+    ["x.pem", ".pem"],
+    ["a/x.key", ".key"],
+    ["id_rsa.pub", "id_rsa"],
+    [".npmrc", ".npmrc"],
+    ["b/.aws/config", ".aws"],
+    ["credentials.json", "credentials"],
+    ["service-account-1.json", "service-account"],
+    [".git-credentials", ".git-credentials"],
+    [".git/hooks/pre-commit", ".git"],
+  ] as const;
+  const everyLevel = [
+    "secret",
+    "read_only",
+    "partner",
+    "human",
+    "append",
+    "read_write",
+    "admin",
+  ] as const;
+  const broad = fc.constantFrom("**", "*", "**/*", "/**", "{a,b,*}", "[!x]*", "?*", "[.env]*");
+
+  it("is given no more of by a rule that does not name it, and no more than that rule gives", () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...protectedPaths),
+        fc.constantFrom(...everyLevel),
+        broad,
+        fc.boolean(),
+        fc.constantFrom(...operations),
+        ([path], level, pattern, ignoreCase, operation) => {
+          const verdict = (rules: FolderRules, at: string = path) =>
+            strictness.indexOf(rules.decide(at, operation, "agent").decision);
+          const rules = ruled([pattern, level]);
+          const together = folder({ rules, ignoreCase });
+          const alone = verdict(folder({ ignoreCase }));
+          const own = verdict(folder({ rules: ruled(["plain", level]) }), "plain");
+          const matches = together.explain(path).looked.at(-1)!.from !== "built in";
+          expect(verdict(together)).toBe(matches ? Math.min(alone, own) : alone);
+        },
+      ),
+      fcOptions(5_000),
+    );
+  });
+
+  it("is opened by a rule that has its name in the path, in any case where that is ignored", () => {
+    for (const [path, word] of protectedPaths) {
+      for (const pattern of [
+        path,
+        `*${word}*`,
+        `**/*${word}*/**`,
+        `{${word}*,**}`,
+        `{**,*${word}}`,
+      ]) {
+        const rules = ruled([pattern, "admin"], ["**", "admin"]);
+        const { level, protections } = folder({ rules }).explain(path);
+        if (!folder({ rules: ruled([pattern, "admin"]) }).explain(path).looked[0]!.matched)
+          continue;
+        expect([path, pattern, level]).toEqual([path, pattern, "admin"]);
+        expect(protections.filter(({ named }) => !named)).toEqual([]);
+        const capitals = ruled([pattern.toUpperCase(), "admin"]);
+        expect(folder({ rules: capitals, ignoreCase: true }).levelOf(path).level).toBe("admin");
+      }
+    }
+  });
+
+  it("by several at once is opened only by a rule that names them all", () => {
+    const both = (pattern: string) => folder({ rules: ruled([pattern, "admin"]) });
+    expect(both(".env/**").levelOf(".env/id_rsa").level).toBe("secret");
+    expect(both(".env/id_rsa").levelOf(".env/id_rsa").level).toBe("admin");
+    expect(both(".git/**").decide(".git/.env", "read", "agent").decision).toBe("ask");
+    // Without any rule the strictest holds, operation by operation.
+    expect(folder().decide(".git/.env", "read", "agent").decision).toBe("ask");
+    expect(folder().decide(".git/.env", "change", "person").decision).toBe("deny");
+    expect(folder().levelOf(".ssh/kumiko.toml").level).toBe("secret");
+  });
+
+  it("is explained: which rule matched, what protects it, whether it was named", () => {
+    const rules = ruled(["docs/**", "append"], ["**", "admin"], [".env", "admin"]);
+    expect(folder({ rules }).explain("a/.env")).toMatchObject({
+      level: "secret",
+      looked: [
+        { pattern: "docs/**", matched: false },
+        { pattern: "**", level: "admin", matched: true },
+      ],
+      protections: [{ pattern: ".env", level: "secret", word: ".env", named: false }],
+    });
+    expect(folder({ rules }).explain("docs/a.md").protections).toEqual([]);
+    expect(folder().explain(".git/HEAD").looked.at(-1)).toMatchObject({ pattern: ".git" });
+    // What is ignored is no more than a default.
+    const ignored = folder({ rules: ruled(["**", "admin"]), isIgnored: () => true });
+    expect(ignored.levelOf("dist/a.js").level).toBe("admin");
+  });
+
+  it("takes linear time to decide about, whatever the patterns", () => {
+    const patterns = hostileGlobs.filter((each) => !each.includes("'")).slice(0, 60);
+    const rules = ruled(...patterns.map((each) => [each, "admin"] as const));
+    const all = folder({ rules });
+    const path = `${"a".repeat(200)}/${"b".repeat(200)}/.env`;
+    // Three tries: a busy machine is not a slow pattern.
+    const fast = Array.from({ length: 3 }).some(() => {
+      const { user } = process.cpuUsage();
+      expect(all.levelOf(path).level).toBe("secret");
+      return process.cpuUsage().user - user < 50_000;
+    });
+    expect(fast).toBe(true);
+  });
+});
+
+describe("warnings", () => {
+  const warned = (...rules: readonly (readonly [path: string, level: string])[]) =>
+    ruleWarnings(ruled(...rules)).map(({ pattern, warning }) => [pattern, warning] as const);
+
+  it("tell of rules that match what is protected without naming it", () => {
+    expect(warned(["src/**", "admin"], ["*.md", "admin"], [".env*", "admin"])).toEqual([]);
+    expect(warned(["*.json", "read_write"])).toEqual([
+      [
+        "*.json",
+        expect.stringContaining("does not name it: credentials.json, service-account*.json."),
+      ],
+    ]);
+    const [[pattern, warning] = []] = warned(["**", "admin"]);
+    expect(pattern).toBe("**");
+    expect(warning).toContain("kumiko.toml, .env, .env.*, *.pem and 18 more");
+    // One that gives nothing more takes nothing away.
+    expect(warned(["**", "secret"]).join()).not.toContain(".env");
+  });
+
+  it("tell of rules that are never reached", () => {
+    expect(warned(["**", "secret"], ["docs/**", "admin"]).at(-1)).toEqual([
+      "docs/**",
+      'It is never reached: "**" (kumiko.toml line 2) matches everything. Write it before that one.',
+    ]);
+    expect(warned(["docs/**", "admin"], ["**", "secret"]).join()).not.toContain("never");
+  });
+});
+
 describe("spelling", () => {
   it("changes nothing: every form and, where the file system ignores case, every case", () => {
     const paths = ["é/Ångström.md", "Docs/NAÏVE.txt", "x/.env", "Straße/ΣΑΣ"];
@@ -197,6 +343,15 @@ it("tells an agent what to try", () => {
   );
   expect(rules.decide(".git/config", "change", "agent").reason).toBe(
     'Changing ".git/config" is denied: ".git" is read_only (built in). ' +
-      "Only a rule before it in kumiko.toml, which a person may write, changes that.",
+      "Only a rule with .git in its path in kumiko.toml, which a person may write, changes that.",
+  );
+  const open = folder({ rules: ruled(["**", "admin"]) });
+  expect(open.decide("a/.env", "read", "agent").reason).toBe(
+    'Reading "a/.env" needs a yes from a person: ".env" is secret (built in), and "**" (kumiko.toml line 2) does not ' +
+      "name it. Let a person do it, or write a rule with .env in its path before that one.",
+  );
+  const shut = parseRules('[[rule]]\npath = "a"\nlevel = "admin"\nescalate = ["read"]\n');
+  expect(folder({ rules: shut }).decide("a", "change", "agent").reason).toContain(
+    '"a" is admin and escalates reading, and whoever changes a text is shown it (kumiko.toml line 2)',
   );
 });

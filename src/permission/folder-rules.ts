@@ -1,8 +1,14 @@
 import { compileGlob } from "../base/index.ts";
-import { builtIns } from "./built-in.ts";
+import { type Default, defaults, type Protection, Protections } from "./built-in.ts";
 import { type Decision, decided, type Escalation, type RuleName, type Ruling } from "./decision.ts";
-import { type ActorKind, type FileOperation, fileOperations, type Level } from "./levels.ts";
-import { relativePath } from "./path.ts";
+import {
+  type ActorKind,
+  type FileOperation,
+  fileOperations,
+  type Level,
+  levels,
+} from "./levels.ts";
+import { relativePath, type RelativePath } from "./path.ts";
 import type { FileRule, Rules } from "./rules.ts";
 
 export interface FolderRulesOptions {
@@ -19,8 +25,15 @@ export interface FolderRulesOptions {
 export interface Explanation {
   readonly path: string;
   readonly level: Level;
-  /** Every rule that was looked at, in order; the last one decided. */
+  /** Every rule that was looked at, in order; the last one matched. */
   readonly looked: readonly (RuleName & { readonly level: Level; readonly matched: boolean })[];
+  /** What protects it, and whether the rule that matched names it; one that does not gives no more than this. */
+  readonly protections: readonly {
+    readonly pattern: string;
+    readonly level: Level;
+    readonly word: string;
+    readonly named: boolean;
+  }[];
   readonly operations: readonly {
     readonly operation: FileOperation;
     readonly agent: Decision;
@@ -28,68 +41,120 @@ export interface Explanation {
   }[];
 }
 
-interface Candidate extends Ruling {
-  matches(path: string, onDisk: string): boolean;
+interface Written extends Ruling {
+  matches(path: string): boolean;
+  names(protection: Protection): boolean;
+}
+
+/** What is decided about a path. */
+interface Found {
+  /** All of them hold: of each operation the strictest. */
+  readonly rulings: readonly [Ruling, ...Ruling[]];
+  /** The first that matched. */
+  readonly matched: Written | Protection | Default;
+  readonly protecting: readonly Protection[];
 }
 
 const NOTHING: readonly Escalation[] = [];
+const BUILT_IN = "built in";
 
-/** Which rule holds for a path of one mounted folder, and what it says. The first that matches decides. */
+/**
+ * Which rule holds for a path of one mounted folder, and what it says. The first that matches decides; where it
+ * matches something protected that it does not name, it can only take away.
+ */
 export class FolderRules {
   /** What the folder's file says of blocks that are no files. */
   readonly conversations: Rules["conversations"];
-  readonly #candidates: readonly Candidate[];
+  readonly #written: readonly Written[];
+  readonly #protections: Protections;
+  readonly #defaults: readonly Default[];
 
   constructor({ rules, flags = [], isIgnored, ignoreCase }: FolderRulesOptions) {
     this.conversations = rules?.conversations ?? [];
-    const written = [...flags, ...(rules?.files ?? [])].map(
-      ({ pattern, from, level, escalate }): Candidate => {
+    this.#written = [...flags, ...(rules?.files ?? [])].map(
+      ({ pattern, from, level, escalate }): Written => {
         const glob = compileGlob(pattern, { ignoreCase });
-        return { rule: { pattern, from }, level, escalate, matches: (path) => glob.matches(path) };
+        return {
+          rule: { pattern, from },
+          level,
+          escalate,
+          matches: (path) => glob.matches(path),
+          names: ({ word }) => glob.holds(word),
+        };
       },
     );
-    const behind = builtIns(ignoreCase, isIgnored).map((builtIn): Candidate => ({
-      rule: { pattern: builtIn.pattern, from: "built in" },
-      level: builtIn.level,
-      escalate: NOTHING,
-      matches: (path, onDisk) => builtIn.matches(path, onDisk),
-    }));
-    this.#candidates = [...written, ...behind];
+    this.#protections = new Protections(ignoreCase);
+    this.#defaults = defaults(isIgnored);
   }
 
   decide(path: string, operation: FileOperation, kind: ActorKind): Decision {
     const read = relativePath(path);
-    const { ruling } = this.#find(read.path, read.onDisk);
-    return decided(ruling, operation, kind, JSON.stringify(read.path));
+    return decided(this.#find(read).rulings, operation, kind, JSON.stringify(read.path));
   }
 
+  /** The strictest of what holds. */
   levelOf(path: string): { readonly level: Level; readonly rule: RuleName } {
-    const read = relativePath(path);
-    const { level, rule } = this.#find(read.path, read.onDisk).ruling;
-    return { level, rule };
+    return strictest(this.#find(relativePath(path)).rulings);
   }
 
   explain(path: string): Explanation {
     const read = relativePath(path);
-    const { ruling, at } = this.#find(read.path, read.onDisk);
+    const { rulings, matched, protecting } = this.#find(read);
     const target = JSON.stringify(read.path);
     return {
       path: read.path,
-      level: ruling.level,
-      looked: this.#candidates
-        .slice(0, at + 1)
-        .map(({ rule, level }, index) => ({ ...rule, level, matched: index === at })),
+      level: strictest(rulings).level,
+      looked: this.#looked(matched),
+      protections: protecting.map((each) => ({
+        pattern: each.pattern,
+        level: each.level,
+        word: each.word,
+        named: "names" in matched && matched.names(each),
+      })),
       operations: fileOperations.map((operation) => ({
         operation,
-        agent: decided(ruling, operation, "agent", target),
-        person: decided(ruling, operation, "person", target),
+        agent: decided(rulings, operation, "agent", target),
+        person: decided(rulings, operation, "person", target),
       })),
     };
   }
 
-  /** There is always one: the last built-in rule matches everything. */
-  #find(path: string, onDisk: string): { readonly ruling: Ruling; readonly at: number } {
-    const at = this.#candidates.findIndex((candidate) => candidate.matches(path, onDisk));
-    return { ruling: this.#candidates[at]!, at };
+  #find({ path, onDisk }: RelativePath): Found {
+    const written = this.#written.find((each) => each.matches(path));
+    const protecting = this.#protections.of(path);
+    const limits = protecting
+      .filter((each) => written?.names(each) !== true)
+      .map((each): Ruling => ({ ...builtIn(each), word: each.word, unnamedBy: written?.rule }));
+    const [first, ...others] = limits;
+    if (written !== undefined)
+      return { rulings: [written, ...limits], matched: written, protecting };
+    if (first !== undefined)
+      return { rulings: [first, ...others], matched: protecting[0]!, protecting };
+    // There is always one: the last matches everything.
+    const last = this.#defaults.find((each) => each.matches(onDisk))!;
+    return { rulings: [builtIn(last)], matched: last, protecting };
   }
+
+  /** Up to the one that matched. */
+  #looked(matched: Found["matched"]): Explanation["looked"] {
+    const all = [...this.#written, ...this.#protections.all, ...this.#defaults];
+    const at = all.indexOf(matched);
+    return all.slice(0, at + 1).map((each, index) => {
+      const { rule, level } = "rule" in each ? each : builtIn(each);
+      return { ...rule, level, matched: index === at };
+    });
+  }
+}
+
+function builtIn({ pattern, level }: Protection | Default): Ruling {
+  return { rule: { pattern, from: BUILT_IN }, level, escalate: NOTHING };
+}
+
+function strictest(rulings: readonly [Ruling, ...Ruling[]]): { level: Level; rule: RuleName } {
+  const [first, ...others] = rulings;
+  const { level, rule } = others.reduce(
+    (one, other) => (levels.indexOf(other.level) < levels.indexOf(one.level) ? other : one),
+    first,
+  );
+  return { level, rule };
 }

@@ -9,3 +9,4 @@ export {
   whenBothChanged,
 } from "./levels.ts";
 export { type FileRule, parseRuleFlag, parseRules, type Rules } from "./rules.ts";
+export { ruleWarnings, type RuleWarning } from "./warnings.ts";

@@ -1,3 +1,4 @@
+/** The strictest first. */
 export const levels = [
   "secret",
   "read_only",
@@ -16,6 +17,12 @@ export type FileOperation = (typeof fileOperations)[number];
 export type ActorKind = "person" | "agent" | "service" | "disk" | "system";
 
 export type Verdict = "allow" | "ask" | "deny";
+
+const byStrictness: readonly Verdict[] = ["deny", "ask", "allow"];
+
+export function isStricter(one: Verdict, other: Verdict): boolean {
+  return byStrictness.indexOf(one) < byStrictness.indexOf(other);
+}
 
 /** To create is to append to nothing. */
 const table: { readonly [level in Level]: { readonly [operation in FileOperation]: Verdict } } = {

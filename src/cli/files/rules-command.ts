@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { parseRules } from "../../permission/index.ts";
+import { parseRules, type RuleWarning, ruleWarnings } from "../../permission/index.ts";
 import type { RpcAnswers } from "../../protocol/index.ts";
 import { printJson, styled } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
@@ -33,10 +33,10 @@ export function testRules(terminal: Terminal, given: string, flags: HomeFlags): 
 }
 
 function explanation(terminal: Terminal, explained: Explained): string[] {
-  const { mount, folder, path, level, looked, operations } = explained;
+  const { mount, folder, path, trouble, level, looked, protections, operations } = explained;
   const name = shownPath(terminal, join(folder, path));
-  const decisive = looked.at(-1)!;
-  const passed = looked.filter(({ from, matched }) => from === BUILT_IN && !matched);
+  const matched = looked.at(-1)!;
+  const passed = looked.filter(({ from, matched: hit }) => from === BUILT_IN && !hit);
   const told = looked.filter((each) => !passed.includes(each));
   const patterns = widest(told.map(({ pattern }) => pattern));
   const levels = widest(told.map(({ level: each }) => each));
@@ -45,13 +45,24 @@ function explanation(terminal: Terminal, explained: Explained): string[] {
   const why = ["ask", "deny"].flatMap(
     (wanted) => verdicts.find(({ decision }) => decision === wanted)?.reason ?? [],
   );
+  const limits = matched.from === BUILT_IN ? [] : protections;
+  const decisive =
+    matched.level === level ? matched : limits.find((each) => each.level === level && !each.named);
+  const by = decisive === matched ? matched.from : BUILT_IN;
   return [
-    `${bold(terminal, name)} is ${bold(terminal, level)} ${dim(terminal, `in @${mount}, by "${decisive.pattern}" (${decisive.from})`)}`,
+    ...(trouble === undefined
+      ? []
+      : [
+          styled(terminal, "red", trouble),
+          "Until it can be read, the rules that it had before are in force. By these:",
+          "",
+        ]),
+    `${bold(terminal, name)} is ${bold(terminal, level)} ${dim(terminal, `in @${mount}, by "${decisive?.pattern ?? matched.pattern}" (${by})`)}`,
     "",
     "Looked at, in this order; the first that matches decides:",
-    ...told.map(({ pattern, from, level: each, matched }) => {
-      const row = `  ${matched ? ">" : " "} ${pattern.padEnd(patterns)}  ${each.padEnd(levels)}  ${from}`;
-      return matched ? row : dim(terminal, row);
+    ...told.map(({ pattern, from, level: each, matched: hit }) => {
+      const row = `  ${hit ? ">" : " "} ${pattern.padEnd(patterns)}  ${each.padEnd(levels)}  ${from}`;
+      return hit ? row : dim(terminal, row);
     }),
     ...(passed.length === 0
       ? []
@@ -61,6 +72,7 @@ function explanation(terminal: Terminal, explained: Explained): string[] {
             `    (and ${counted(passed.length, "built-in rule")} before it, about other files)`,
           ),
         ]),
+    ...limits.map((each) => limitLine(matched, each)),
     "",
     `  ${"".padEnd(names)}  agent  person`,
     ...operations.map(
@@ -70,6 +82,18 @@ function explanation(terminal: Terminal, explained: Explained): string[] {
     ...(why.length > 0 ? ["", "For example:"] : []),
     ...why,
   ];
+}
+
+/** Whether the rule that matched opens what is protected. */
+function limitLine(
+  matched: Explained["looked"][number],
+  { pattern, level, word, named }: Explained["protections"][number],
+): string {
+  const rule = `"${matched.pattern}" (${matched.from})`;
+  const kept = `"${pattern}" is ${level} (${BUILT_IN})`;
+  return named
+    ? `${kept}; ${rule} has ${word} in its path and goes before.`
+    : `${kept}; ${rule} does not have ${word} in its path: it is passed over wherever it allows more.`;
 }
 
 function verdict(terminal: Terminal, decision: string, width: number): string {
@@ -91,13 +115,15 @@ export async function checkRules(
   const file = given === undefined ? nearestFile(standing(terminal)) : pathFrom(terminal, given);
   if (file === undefined) {
     const said = `There is no ${FILE} here or above: the built-in rules hold.`;
-    if (flags.json) await printJson(terminal, { ok: true, file: null, rules: 0 });
+    if (flags.json) await printJson(terminal, { ok: true, file: null, rules: 0, warnings: [] });
     else await terminal.print(`${said}\n`);
     return exitCode.fine;
   }
   const name = shownPath(terminal, file);
   const text = decodeNamed(await readNamedBytes(terminal, file), name);
-  const { files, conversations, mount } = parseRules(text, name);
+  const rules = parseRules(text, name);
+  const { files, conversations, mount } = rules;
+  const warnings = ruleWarnings(rules);
   if (flags.json)
     await printJson(terminal, {
       ok: true,
@@ -106,12 +132,22 @@ export async function checkRules(
       conversations: conversations.length,
       save: mount.save,
       largest: mount.largest,
+      warnings,
     });
   else
     await terminal.print(
-      `${bold(terminal, name)} is fine: ${counted(files.length, "pattern")} for files, ${counted(conversations.length, "rule")} for conversations.\n`,
+      [
+        `${bold(terminal, name)} is fine: ${counted(files.length, "pattern")} for files, ${counted(conversations.length, "rule")} for conversations.`,
+        ...warnings.map((each) => warningLine(terminal, each)),
+      ]
+        .map((line) => `${line}\n`)
+        .join(""),
     );
   return exitCode.fine;
+}
+
+function warningLine(terminal: Terminal, { pattern, from, warning }: RuleWarning): string {
+  return `${styled(terminal, "yellow", "warning")} ${from}, "${pattern}": ${warning}`;
 }
 
 function nearestFile(folder: string): string | undefined {

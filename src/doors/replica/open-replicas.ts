@@ -1,12 +1,12 @@
 import { KeyedQueue, KumikoError } from "../../base/index.ts";
 import { endOf } from "../../blocks/index.ts";
-import type { Kernel, OpenedReplica, ReplicaFrame } from "../../kernel/index.ts";
+import type { Invocation, Kernel, OpenedReplica, ReplicaFrame } from "../../kernel/index.ts";
 import { type ClientFrame, replicaLimits } from "../../protocol/index.ts";
 import type { Hall } from "../hall.ts";
 import type { Visitor } from "../http/door.ts";
 import { checkScope, invocationOf } from "../principal.ts";
 import type { ConnectionLimits } from "./connection-limits.ts";
-import { tooMany } from "./refusal.ts";
+import { refusal, tooMany } from "./refusal.ts";
 import { updateFrame, type WatchedBlock } from "./watched-block.ts";
 import type { Wire } from "./wire.ts";
 
@@ -42,11 +42,14 @@ export class OpenReplicas implements Disposable {
   /** One copy at a time is made and sent: whoever does not read keeps no others in memory. */
   readonly #openings = new KeyedQueue();
   readonly #replicas = new Map<string, OpenReplica>();
+  /** As whom it reads. */
+  readonly #reader: Invocation;
 
   constructor(wire: Wire, visitor: Visitor, ports: ReplicaPorts) {
     this.#wire = wire;
     this.#visitor = visitor;
     this.#ports = ports;
+    this.#reader = invocationOf(visitor.principal, {});
   }
 
   /** Opens it anew, and sends a copy or what is missing of it. */
@@ -65,7 +68,7 @@ export class OpenReplicas implements Disposable {
 
   async #sendCopy(seat: Seat, { block, known }: OpenFrame): Promise<void> {
     const { limits } = this.#ports;
-    await seat.kernel.checkReadable(invocationOf(this.#visitor.principal, {}), block);
+    await seat.kernel.checkReadable(this.#reader, block);
     if (this.#replicas.size >= limits.replicas) {
       throw tooMany("replicas are open", limits.replicas);
     }
@@ -150,11 +153,28 @@ export class OpenReplicas implements Disposable {
     const { block } = frame;
     const replica = this.#replicas.get(block);
     if (replica === undefined || replica.resynced) return;
+    if (!seat.kernel.mayRead(this.#reader, block)) {
+      void this.#refuse(seat.kernel, block);
+      return;
+    }
     const bytes = updateFrame(frame);
     if (bytes.length <= this.#ports.limits.update) this.#wire.sendBytes(bytes);
     else {
       replica.resynced = true;
       this.#wire.send({ kind: "resync", block, why: "Much was changed at once: read it again." });
+    }
+  }
+
+  /** The rules changed while it was open: from here on nothing of it leaves. */
+  async #refuse(kernel: Kernel, block: string): Promise<void> {
+    this.close(block);
+    try {
+      await kernel.checkReadable(this.#reader, block);
+      this.#wire.send({ kind: "resync", block, why: "Its rules changed: read it again." });
+    } catch (error) {
+      const why = `It cannot be followed any more: ${String(error)}`;
+      const told = error instanceof KumikoError ? refusal(block, error) : undefined;
+      this.#wire.send(told ?? { kind: "resync", block, why });
     }
   }
 

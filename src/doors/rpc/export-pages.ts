@@ -1,5 +1,5 @@
 import { KumikoError } from "../../base/index.ts";
-import type { Kernel, ListedBlock } from "../../kernel/index.ts";
+import type { Invocation, Kernel, ListedBlock } from "../../kernel/index.ts";
 import type { RpcAnswers } from "../../protocol/index.ts";
 
 type Page = RpcAnswers["Kernel"]["exportPage"];
@@ -18,7 +18,11 @@ export interface PageRequest {
 }
 
 /** The blocks of a context with their texts, in conversation order, as they stood at a position. */
-export async function exportPage(kernel: Kernel, request: PageRequest): Promise<Page> {
+export async function exportPage(
+  kernel: Kernel,
+  invocation: Invocation,
+  request: PageRequest,
+): Promise<Page> {
   const { context, after, limit = 100 } = request;
   const position = request.position ?? kernel.feed.head;
   kernel.feed.checkPosition(position);
@@ -30,7 +34,7 @@ export async function exportPage(kernel: Kernel, request: PageRequest): Promise<
     const last = blocks.at(-1)?.block_id;
     if (last !== undefined && (blocks.length === limit || units > UNITS))
       return { position, blocks, after: last };
-    const exported = await exportOne(kernel, listed, position);
+    const exported = await exportOne(kernel, invocation, listed, position);
     blocks.push(exported);
     units += exported.text?.length ?? 0;
   }
@@ -39,11 +43,13 @@ export async function exportPage(kernel: Kernel, request: PageRequest): Promise<
 
 async function exportOne(
   kernel: Kernel,
+  invocation: Invocation,
   { block, quarantined }: ListedBlock,
   position: number,
 ): Promise<Exported> {
   if (quarantined !== undefined) return { block_id: block, unreadable: quarantined };
   try {
+    await kernel.checkReadable(invocation, block);
     const { state, version, text } = await kernel.readAt(block, position);
     const { parent, kind, role, status, flags, metadata, created } = state;
     return {
@@ -59,7 +65,8 @@ async function exportOne(
       text,
     };
   } catch (error) {
-    if (!(error instanceof KumikoError) || error.code !== "quarantined") throw error;
+    const codes = ["quarantined", "denied"];
+    if (!(error instanceof KumikoError) || !codes.includes(error.code)) throw error;
     return { block_id: block, unreadable: error.message };
   }
 }

@@ -12,7 +12,7 @@ import {
   type RpcKernel,
   type RpcSubscription,
 } from "../../protocol/index.ts";
-import { listFolders, mountFolder, Mounts, unmountFolder } from "../../files/index.ts";
+import { findPlace, listFolders, mountFolder, Mounts, unmountFolder } from "../../files/index.ts";
 import { checkPerson, type Given, invocationOf } from "../principal.ts";
 import type { Caller } from "./caller.ts";
 import { checkInput } from "./check-input.ts";
@@ -343,7 +343,7 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
     return this.#run("exportPage", async (kernel) => {
       const asked = checkInput("exportPage", inputs.exportPage, input);
       this.#caller.allow("read");
-      return exportPage(kernel, asked);
+      return exportPage(kernel, invocationOf(this.#caller.principal, this.#given), asked);
     });
   }
 
@@ -424,9 +424,11 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
     return this.#run("explainRules", async (kernel) => {
       const { path: given } = checkInput("explainRules", inputs.explainRules, input);
       this.#caller.allow("read");
-      const { mount, path } = await Mounts.of(kernel).place(given);
-      const { level, looked, operations } = mount.rules.explain(path);
+      const { mount, path } = findPlace(Mounts.of(kernel), given);
+      const { level, looked, protections, operations } = mount.rules.explain(path);
+      const trouble = mount.rulesTrouble?.message;
       return {
+        ...(trouble !== undefined && { trouble }),
         mount: mount.name,
         folder: mount.root,
         path,
@@ -437,6 +439,7 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
           level: each,
           matched,
         })),
+        protections: protections.map((each) => ({ ...each })),
         operations: operations.map(({ operation, agent, person }) => ({
           operation,
           agent: { decision: agent.decision, reason: agent.reason },

@@ -52,13 +52,17 @@ export function toEvent(commit: StoredCommit, body: CommitBody): FeedEvent {
   });
 }
 
-/** Without Loro's own bytes: those are for replicas. */
+/** Without Loro's own bytes, which are for replicas, and without what only the index needs. */
 function frozenChange(change: CommitBody["change"]): FeedEvent["change"] {
   if ("splices" in change) {
     for (const splice of change.splices) Object.freeze(splice);
     Object.freeze(change.splices);
   }
   if (change.kind === "import") return Object.freeze({ kind: "import", splices: change.splices });
+  if (change.kind === "flip") {
+    const { kind, edit, active, splices } = change;
+    return Object.freeze({ kind, edit, active, splices });
+  }
   return Object.freeze(change);
 }
 

@@ -29,6 +29,7 @@ const listed = z.strictObject({
     .string()
     .optional()
     .describe("why the block cannot be read; what is null or empty is then unknown"),
+  denied: z.string().optional().describe("why you may not read it; its text is then not told"),
 });
 
 export const blockList = defineTool({
@@ -71,7 +72,7 @@ export const blockList = defineTool({
       if (certain === false) return true;
       truncated = certain === true && blocks.length === limit;
       // No text is read of what is only counted.
-      const described = truncated ? undefined : await describe(kernel, child, input);
+      const described = truncated ? undefined : await describe(kernel, invocation, child, input);
       if (described === undefined) return !truncated;
       truncated = blocks.length === limit;
       if (!truncated) blocks.push(described);
@@ -258,6 +259,7 @@ async function walk(
 /** What the list says of a block; undefined when it is not asked for. */
 async function describe(
   kernel: Kernel,
+  invocation: Invocation,
   child: ListedBlock,
   wanted: Wanted,
 ): Promise<Listed | undefined> {
@@ -271,7 +273,20 @@ async function describe(
     if (!(error instanceof KumikoError) || error.code !== "quarantined") throw error;
     return damagedEntry(child, error.message);
   }
-  return matches(read.state, wanted) ? { ...columns(read.state), ...summary(read) } : undefined;
+  if (!matches(read.state, wanted)) return undefined;
+  if (kernel.mayRead(invocation, block)) return { ...columns(read.state), ...summary(read) };
+  const denied = await whyDenied(kernel, invocation, block);
+  return { ...columns(read.state), summary: "", version: read.version, denied };
+}
+
+async function whyDenied(kernel: Kernel, invocation: Invocation, block: string): Promise<string> {
+  try {
+    await kernel.checkReadable(invocation, block);
+  } catch (error) {
+    if (error instanceof KumikoError && error.code === "denied") return error.message;
+    throw error;
+  }
+  return "It was not allowed a moment ago: ask again.";
 }
 
 /** Whether what the block is now is also what it was at the moment that is asked for. */
