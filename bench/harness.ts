@@ -19,6 +19,8 @@ export interface Row {
 /** A bench file exports `measures`, which yields its rows one by one as they are known. */
 export interface Bench {
   measures(): Iterable<Row> | AsyncIterable<Row>;
+  /** What can be measured alone: `files:search`. */
+  readonly parts?: { readonly [part: string]: () => Iterable<Row> | AsyncIterable<Row> };
 }
 
 const comparisons: Record<string, (value: number, limit: number) => boolean> = {

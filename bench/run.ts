@@ -14,7 +14,8 @@ const notBenches = new Set(["harness.ts", "run.ts", "traces.ts"]);
 
 const help = `Usage: npm run bench -- [names…] [--json]
 
-Measures us and our peers in one run and shows each goal. Without names, all benches run.
+Measures us and our peers in one run and shows each goal. Without names, all benches run. Of some
+benches a part runs alone: files:search.
 
   --json     one JSON object per line: name, ours, peer, ratio, goal, pass
              (npm run -s bench -- --json keeps npm's own lines off the output)
@@ -24,6 +25,21 @@ KUMIKO_TRACES names a folder of editing traces (*.json.gz); without it, syntheti
 The last results are also in bench/results/latest.json. A missed goal is shown and is no error; a
 bench that breaks off is one.
 `;
+
+/** `files` of `files:search`. */
+function benchOf(name: string): string {
+  return name.split(":")[0]!;
+}
+
+async function load(name: string): Promise<Bench> {
+  const bench = (await import(`./${benchOf(name)}.ts`)) as Bench;
+  if (name === benchOf(name)) return bench;
+  const part = name.slice(benchOf(name).length + 1);
+  const measures = bench.parts?.[part];
+  if (measures !== undefined) return { measures };
+  const parts = Object.keys(bench.parts ?? {}).join(", ") || "none";
+  throw new Error(`${benchOf(name)} has no part ${part}; it has: ${parts}.`);
+}
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -38,16 +54,14 @@ async function main(): Promise<number> {
     .filter((file) => file.endsWith(".ts") && !notBenches.has(file))
     .map((file) => basename(file, ".ts"))
     .toSorted();
-  const unknown = positionals.filter((name) => !known.includes(name));
+  const unknown = positionals.filter((name) => !known.includes(benchOf(name)));
   if (unknown.length > 0) {
     const choice = known.length === 0 ? "There are none yet" : `There are: ${known.join(", ")}`;
     process.stderr.write(`There is no bench named ${unknown.join(", ")}. ${choice}.\n`);
     return 2;
   }
   const chosen = positionals.length === 0 ? known : [...new Set(positionals)];
-  const benches = new Map(
-    chosen.map((name) => [name, () => import(`./${name}.ts`) as Promise<Bench>]),
-  );
+  const benches = new Map(chosen.map((name) => [name, () => load(name)]));
   const { rows, broken } = await runBenches(benches, values.json === true, {
     out: (text) => process.stdout.write(text),
     note: (text) => process.stderr.write(text),

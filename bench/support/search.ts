@@ -1,5 +1,4 @@
 /** kernel_search against ripgrep over the same text in files. */
-import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +9,7 @@ import type { Store } from "../../src/kernel/ports.ts";
 import { openSqliteStore } from "../../src/store/index.ts";
 import { blockTools, ToolRegistry } from "../../src/tools/index.ts";
 import { interleave, row, type Row } from "../harness.ts";
+import { hasRipgrep, ripgrep } from "./ripgrep.ts";
 
 const ROUNDS = 7;
 const AT_ONCE = 32;
@@ -25,11 +25,7 @@ interface Corpus extends AsyncDisposable {
 
 /** Literals and regular expressions with a literal, second run, in small blocks and in 200 MB. */
 export async function* searchMeasures(): AsyncGenerator<Row> {
-  if (spawnSync("rg", ["--version"]).status !== 0) {
-    throw new Error(
-      "ripgrep (rg) is not installed, so search cannot be measured against it: apt-get install ripgrep.",
-    );
-  }
+  hasRipgrep();
   for (const { name, blocks, units } of [
     { name: "10k blocks, 5 MB", blocks: 10_000, units: 500 },
     { name: "4k blocks, 200 MB", blocks: 4_000, units: 50_000 },
@@ -58,8 +54,7 @@ async function against({ kernel, files }: Corpus, name: string, query: string): 
       ours = blocks.reduce((sum, block) => sum + block.matches.length, 0);
     },
     ripgrep: () => {
-      const { stdout } = spawnSync("rg", ["-n", query, files], { maxBuffer: 1 << 28 });
-      theirs = stdout.toString().split("\n").length - 1;
+      theirs = ripgrep(query, files);
     },
   });
   if (ours !== theirs || ours < 20)

@@ -9,6 +9,7 @@ const SYLLABLES = (
 export class Words {
   readonly #random: Random;
   readonly #vocabulary: string[];
+  readonly #used = new Map<string, number>();
 
   constructor(seed: number, words = 8_000) {
     this.#random = new Random(seed);
@@ -21,7 +22,23 @@ export class Words {
   /** As in every language, the n-th word comes about one n-th as often as the first. */
   next(): string {
     const rank = Math.floor(this.#vocabulary.length ** this.#random.next()) - 1;
-    return this.#vocabulary[rank]!;
+    const word = this.#vocabulary[rank]!;
+    this.#used.set(word, (this.#used.get(word) ?? 0) + 1);
+    return word;
+  }
+
+  /** A long word that was given so often, and stands in no other word. */
+  rare(least: number, most: number): string {
+    const words = [...this.#used];
+    const found = words.find(
+      ([word, times]) =>
+        word.length >= 9 &&
+        times >= least &&
+        times <= most &&
+        words.filter(([other]) => other.includes(word)).length === 1,
+    );
+    if (found === undefined) throw new Error("no word is as rare as a search needs");
+    return found[0];
   }
 
   /** Lines of a dozen words, about `characters` in all. */

@@ -161,6 +161,8 @@ export interface SearchRequest extends ScanLimits {
   readonly context: string | undefined;
   /** The beginning of `metadata.path` in a row's attributes. */
   readonly pathPrefix: string | undefined;
+  /** Blocks that are looked through for nobody, as if they were not there. */
+  readonly without?: ReadonlySet<string> | undefined;
   /** Whose search it is: one caller's searches do not hold up another's. */
   readonly caller: string;
   /** How long it may run. */
@@ -223,6 +225,55 @@ export interface SearchIndex {
   search(request: SearchRequest, help: SearchHelp): Promise<SearchAnswer>;
   /** Resolves when every keyframe that is there now is in the index. */
   settled(): Promise<void>;
+}
+
+/** A file in a folder; by its identity it is recognised without being read. */
+export interface IdentifiedFile {
+  readonly path: string;
+  readonly identity: string;
+}
+
+/** Files of one folder, in this order, until they have so many units: at least one. */
+export interface FileReading {
+  /** The folder's real path. */
+  readonly folder: string;
+  readonly paths: readonly string[];
+  /** Larger ones, in bytes, are no text. */
+  readonly largest: number;
+  readonly units: number;
+}
+
+/** What is at a path now. */
+export type FileFinding = { readonly path: string } & (
+  | { readonly text: string; readonly hash: string; readonly identity: string }
+  /** No text, and none until it changes. */
+  | { readonly noText: true; readonly identity: string }
+  | { readonly absent: true }
+  /** It cannot be read now; perhaps a moment later. */
+  | { readonly unreadable: string }
+);
+
+/** How files are read. Rejects when the folder itself is not there. */
+export type ReadFiles = (reading: FileReading) => Promise<FileFinding[]>;
+
+/**
+ * Reads files of folders and remembers which may hold what is looked for. Lost without loss: what it remembers may be
+ * deleted at any time, and is only to be taken in again. When something rejects, it knows nothing until the next
+ * `compare`.
+ */
+export interface FileIndex extends AsyncDisposable {
+  /** Forgets a folder's files that are not among these; gives those that it does not know as they are. */
+  compare(folder: string, files: AsyncIterable<readonly IdentifiedFile[]>): Promise<string[]>;
+  /** Reads files and remembers what is in them, or that they are gone; without their texts. */
+  take(reading: FileReading): Promise<{ readonly path: string; readonly unreadable: boolean }[]>;
+  /** Reads files. */
+  read(reading: FileReading): Promise<FileFinding[]>;
+  /** All of the folder's, unless some are named. */
+  forget(folder: string, paths?: readonly string[]): Promise<void>;
+  /** Of the files with text, those in which the query may be found. */
+  candidates(folder: string, query: TextQuery): Promise<string[]>;
+  /** Forgets everything; when it resolves, nothing of it is in any file. */
+  clear(): Promise<void>;
 }
 
 /**

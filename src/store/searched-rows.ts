@@ -9,16 +9,17 @@ export interface SearchedRow {
   readonly place: readonly string[];
 }
 
-type Wanted = Pick<SearchRequest, "kinds" | "context" | "pathPrefix">;
+type Wanted = Pick<SearchRequest, "kinds" | "context" | "pathPrefix" | "without">;
 
 /** The row with its place, or undefined when it is not asked for. */
 export function searchedRow(
   row: BlockRow,
-  { kinds, context, pathPrefix }: Wanted,
+  { kinds, context, pathPrefix, without }: Wanted,
   find: (block: string) => BlockRow | undefined,
 ): SearchedRow | undefined {
   if (kinds !== undefined && !kinds.includes(row.kind)) return undefined;
   if (context !== undefined && context !== row.context) return undefined;
+  if (without?.has(row.block) === true) return undefined;
   const path = pathOf(row);
   if (pathPrefix !== undefined && path?.startsWith(pathPrefix) !== true) return undefined;
   return { row, path, place: placeOf(row, find) };

@@ -10,10 +10,13 @@ const BLOCKS = 20;
 export const kernelSearch = defineTool({
   name: "kernel_search",
   description:
-    "Finds lines in many blocks at once, like grep: files by default, other kinds of blocks when kinds names them. The query is a " +
+    "Finds lines in many blocks at once, like grep: files by default, other kinds of blocks when kinds names them. All text files of " +
+    "mounted folders are searched, also those that nobody has opened; ignored, binary, too large and secret ones are not. The query is a " +
     "regular expression (JavaScript's, line by line), or any text with literal. One result per line, at its first match; lines are " +
-    "counted from 0 and mean the version beside them: pass it as base_version to edit by these lines. Blocks come in the order of " +
-    "their conversations. Limits that were reached are told by truncated. A block in which an expression takes too long is given " +
+    "counted from 0 and mean the version beside them: pass it as base_version to edit by these lines. A file without a version " +
+    "has no block yet: its block_id is its path, to be read before it is edited by lines. Blocks come in the order of " +
+    "their conversations, behind them files without blocks in the order of their paths. Limits that were reached are told by " +
+    "truncated. A block in which an expression takes too long is given " +
     "up and named in slow, and the search goes on behind it; after four of them, or when its time is up, it ends and says " +
     "timed_out. A query with three or more fixed characters is fast.",
   writes: false,
@@ -38,9 +41,12 @@ export const kernelSearch = defineTool({
   output: z.strictObject({
     blocks: z.array(
       z.strictObject({
-        block_id: z.string(),
+        block_id: z.string().describe("the block, or the path of a file that has none yet"),
         path: z.string().optional(),
-        version: z.int().describe("what the lines mean; pass it as base_version"),
+        version: z
+          .int()
+          .optional()
+          .describe("what the lines mean; pass it as base_version. Not of a file without a block"),
         matches: z.array(foundLine),
         truncated: z.boolean().describe("there are more in this block"),
       }),
@@ -58,6 +64,12 @@ export const kernelSearch = defineTool({
     unreadable: z
       .array(z.strictObject({ block_id: z.string(), why: z.string() }))
       .describe("blocks that could not be searched"),
+    indexing: z
+      .strictObject({ done: z.int(), of: z.int() })
+      .optional()
+      .describe(
+        "a folder is still being indexed: so many of so many files were searched. Ask again in a moment",
+      ),
   }),
   examples: [
     { when: "Who uses it?", input: { query: "parseConfig\\(", path_prefix: "src/" } },
@@ -76,20 +88,27 @@ export const kernelSearch = defineTool({
       linesPerText: input.max_matches_per_block ?? MATCHES_PER_BLOCK,
       texts: input.max_blocks ?? BLOCKS,
     });
-    const found = answer.found.filter(({ block }) => !kernel.hidden(block));
+    const blocks = answer.found.map(({ block, path, version, lines, truncated }) => ({
+      block_id: block,
+      ...(path !== undefined && { path }),
+      version,
+      matches: lines.map(showLine),
+      truncated,
+    }));
+    const files = answer.files.map(({ file, lines, truncated }) => ({
+      block_id: file,
+      path: file,
+      matches: lines.map(showLine),
+      truncated,
+    }));
     return {
-      blocks: found.map(({ block, path, version, lines, truncated }) => ({
-        block_id: block,
-        ...(path !== undefined && { path }),
-        version,
-        matches: lines.map(showLine),
-        truncated,
-      })),
+      blocks: [...blocks, ...files],
       kinds,
       truncated: answer.truncated,
       timed_out: answer.timedOut,
       slow: [...answer.slow],
       unreadable: answer.unreadable.map(({ block, why }) => ({ block_id: block, why })),
+      ...(answer.indexing !== undefined && { indexing: { ...answer.indexing } }),
     };
   },
 });

@@ -14,6 +14,12 @@ interface Match {
   readonly after: readonly string[];
 }
 
+type FoundBlock = Answer & {
+  readonly block_id: string;
+  readonly path?: string;
+  readonly version?: number;
+};
+
 /** As grep prints them: a colon where it matched, a dash around. */
 function printMatches(terminal: Terminal, answer: Answer): string[] {
   const matches = answer["matches"] as readonly Match[];
@@ -37,10 +43,10 @@ function printMatches(terminal: Terminal, answer: Answer): string[] {
 }
 
 export function printFound(terminal: Terminal, answer: Answer): string[] {
-  const blocks = answer["blocks"] as readonly (Answer & { block_id: string; path?: string })[];
+  const blocks = answer["blocks"] as readonly FoundBlock[];
   const lines = blocks.flatMap((block, at) => [
     ...(at > 0 ? [""] : []),
-    `${bold(terminal, block.block_id)}${block.path === undefined ? "" : `  ${block.path}`}  ${dim(terminal, `version ${String(block["version"])}, lines counted from 1`)}`,
+    foundIn(terminal, block),
     ...printMatches(terminal, block),
     ...(block["truncated"] === true ? [dim(terminal, "there are more in this block")] : []),
   ]);
@@ -56,13 +62,28 @@ export function printFound(terminal: Terminal, answer: Answer): string[] {
   ];
 }
 
-function searchNotes(terminal: Terminal, { matches, truncated, timed_out }: Answer): string[] {
+/** A file without a block is called by its path. */
+function foundIn(terminal: Terminal, block: FoundBlock): string {
+  const { block_id, path = block_id, version } = block;
+  const known = version === undefined ? [] : [`version ${version}`];
+  const notes = dim(terminal, [...known, "lines counted from 1"].join(", "));
+  return [bold(terminal, block_id), ...(path === block_id ? [] : [path]), notes].join("  ");
+}
+
+function searchNotes(
+  terminal: Terminal,
+  { matches, truncated, timed_out, indexing }: Answer,
+): string[] {
+  const { done, of } = (indexing ?? {}) as { done?: number; of?: number };
   return [
     ...(Array.isArray(matches) && matches.length === 0 ? ["nothing found"] : []),
     ...(truncated === true ? ["there is more than is shown"] : []),
     ...(timed_out === true
       ? ["the expression took too long: this is what was found until then"]
       : []),
+    ...(of === undefined
+      ? []
+      : [`still being indexed: ${String(done)} of ${of} files were searched; ask again soon`]),
   ].map((note) => dim(terminal, note));
 }
 

@@ -22,6 +22,8 @@ export interface ScanRequest extends SearchCall {
   readonly limits: ScanLimits;
   /** How long a pattern may take in one text. */
   readonly slice: number;
+  /** Units that were found elsewhere for the same answer. */
+  readonly shown?: number;
 }
 
 /** Runs other people's patterns where they can be ended. Owns its threads. */
@@ -38,7 +40,7 @@ export class Scanner implements AsyncDisposable {
     const found = new Map<string, FoundLine[]>();
     const more = new Set<string>();
     const slow: string[] = [];
-    let shown = 0;
+    let shown = request.shown ?? 0;
     const end = await this.#threads.search(request, {
       slice,
       slow,

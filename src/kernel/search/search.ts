@@ -8,8 +8,10 @@ import {
   type TextQuery,
   TextScan,
 } from "../../base/search/index.ts";
+import type { FileTextPage, FileTextQuery } from "../files-port.ts";
 import type { Invocation } from "../invocation.ts";
 import type { Keyframe, SearchAnswer, SearchHelp, Store } from "../ports.ts";
+import { type EverywhereAnswer, searchFiles } from "./file-search.ts";
 import { Scanner } from "./scanner.ts";
 
 /** How long one search may take, in milliseconds. */
@@ -33,6 +35,15 @@ export interface SearchPorts {
   settle(): Promise<void>;
   /** A search had to ask for the block's text: kept whole, it could be indexed. */
   asked(block: string): void;
+  /** Texts of files that have no blocks, for whoever may read them. */
+  files(
+    invocation: Invocation,
+    wanted: FileTextQuery,
+  ): Iterable<never> | AsyncIterable<FileTextPage>;
+  /** Whether what is found in a block may be told to the caller. */
+  mayShow(invocation: Invocation, block: string): boolean;
+  /** All blocks of which nothing may be told. */
+  withheld(invocation: Invocation): Promise<ReadonlySet<string>>;
 }
 
 /** What to look for in which blocks; every limit is the caller's. */
@@ -94,9 +105,24 @@ export class Search implements AsyncDisposable {
     return { version, lines, truncated, timedOut: scanned.timedOut || scanned.slow.length > 0 };
   }
 
-  async everywhere(invocation: Invocation, wanted: KernelSearch): Promise<SearchAnswer> {
+  /** In blocks, and behind them in files that have none. */
+  async everywhere(invocation: Invocation, wanted: KernelSearch): Promise<EverywhereAnswer> {
     // Refused here, before anyone is asked for anything.
     compilePattern(wanted.query);
+    const { query, contextLines, linesPerText, texts, kinds } = wanted;
+    const files = kinds?.includes("file") === false ? [] : this.#ports.files(invocation, wanted);
+    const blocks = await this.#blocks(invocation, wanted);
+    if (blocks.truncated || blocks.timedOut) return { ...blocks, files: [], indexing: undefined };
+    const request = {
+      ...this.#call(invocation),
+      slice: this.#deadline / SLICES,
+      query,
+      limits: { contextLines, linesPerText, texts },
+    };
+    return searchFiles(this.#scanner, request, blocks, files);
+  }
+
+  async #blocks(invocation: Invocation, wanted: KernelSearch): Promise<SearchAnswer> {
     await this.#ports.settle();
     const help: SearchHelp = {
       current: async (block) => {
@@ -111,7 +137,26 @@ export class Search implements AsyncDisposable {
         ),
     };
     const slice = this.#deadline / SLICES;
-    return this.#ports.store.search.search({ ...wanted, ...this.#call(invocation), slice }, help);
+    const search = (without?: ReadonlySet<string>): Promise<SearchAnswer> => {
+      const request = { ...wanted, ...this.#call(invocation), slice, without };
+      return this.#ports.store.search.search(request, help);
+    };
+    const answer = await search();
+    const shown = this.#shown(invocation, answer);
+    // What is withheld must not even take others' room: who counts what is left out could guess it.
+    if (shown.found.length === answer.found.length && !answer.truncated) return shown;
+    const withheld = await this.#ports.withheld(invocation);
+    return withheld.size === 0 ? shown : this.#shown(invocation, await search(withheld));
+  }
+
+  #shown(invocation: Invocation, answer: SearchAnswer): SearchAnswer {
+    const mayShow = (block: string): boolean => this.#ports.mayShow(invocation, block);
+    return {
+      ...answer,
+      found: answer.found.filter(({ block }) => mayShow(block)),
+      slow: answer.slow.filter(mayShow),
+      unreadable: answer.unreadable.filter(({ block }) => mayShow(block)),
+    };
   }
 
   /** What a pattern matches in a block at a version, each with what is to stand there. */

@@ -1,8 +1,8 @@
 import type { TextMatcher } from "../../../base/search/index.ts";
 import type { Tables } from "../tables.ts";
-import { unusable } from "./index-builder.ts";
 import { checkIndex, indexExists, indexFileOf } from "./index-file.ts";
 import { matchExpression } from "./match-expression.ts";
+import { unusable } from "./unusable-index.ts";
 
 /** A block that a search has to look at: its number and its last version. */
 export type Candidate = readonly [block: number, version: number];

@@ -1,8 +1,8 @@
-import BetterSqlite from "better-sqlite3";
 import { KumikoError } from "../../../base/errors.ts";
 import { Connection } from "../connection.ts";
 import { Tables } from "../tables.ts";
-import { deleteIndex, IndexFile, indexExists, UnusableIndex } from "./index-file.ts";
+import { deleteIndex, IndexFile, indexExists } from "./index-file.ts";
+import { unusable } from "./unusable-index.ts";
 
 /** About how much text goes into one transaction. */
 const BATCH_UNITS = 2 * 1024 * 1024;
@@ -119,14 +119,4 @@ function openIndex(
     deleteIndex(stateFile);
     return { index: IndexFile.open(stateFile, journal), dropped: why };
   }
-}
-
-/** Why an index is of no use, if that is what an error says. */
-export function unusable(error: unknown): string | undefined {
-  if (error instanceof UnusableIndex) return error.message;
-  if (error instanceof KumikoError && error.code === "damaged") return error.message;
-  if (!(error instanceof BetterSqlite.SqliteError)) return undefined;
-  return /^SQLITE_(CORRUPT|NOTADB|ERROR|SCHEMA)/.test(error.code)
-    ? `${error.code}, ${error.message}`
-    : undefined;
 }

@@ -1,14 +1,13 @@
 import BetterSqlite, { type Database } from "better-sqlite3";
 import { existsSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { LONGEST_LITERAL } from "../../../base/search/index.ts";
 import type { Journal } from "../journal.ts";
 import { rowHash } from "../row-hash.ts";
+import { type PartRows, PARTS_TABLE, TextParts } from "./text-parts.ts";
+import { UnusableIndex } from "./unusable-index.ts";
 
 /** Counts what was ever changed in the layout or in the way texts are cut: another number is built anew. */
 const FORMAT = 1;
-/** A text is indexed in parts, so that a long one is not found for words that only meet in different parts. */
-const PART_UNITS = 8192;
 const FILES = ["", "-wal", "-shm"];
 
 /** Next to the journal; made of it, so that it may be deleted at any time. */
@@ -24,15 +23,14 @@ export function deleteIndex(stateFile: string): void {
   for (const ending of FILES) rmSync(`${indexFileOf(stateFile)}${ending}`, { force: true });
 }
 
-/** Why an index cannot be used: it is damaged, or of another journal or layout. */
-export class UnusableIndex extends Error {}
-
 /** The index as its one writer has it. */
 export class IndexFile implements Disposable {
   readonly database: Database;
+  readonly #parts: TextParts;
 
   private constructor(database: Database) {
     this.database = database;
+    this.#parts = new TextParts(database);
   }
 
   /** Throws when what is there cannot be used; it is to be deleted then. */
@@ -72,25 +70,16 @@ export class IndexFile implements Disposable {
       )
       .get();
     const first = last?.behind ?? 1;
-    const parts = partsOf(text);
-    const insert = this.database.prepare("INSERT INTO parts(rowid, text) VALUES (?, ?)");
-    for (const [index, part] of parts.entries()) insert.run(first + index, part);
-    this.database
-      .prepare("INSERT INTO docs VALUES (?, ?, ?, ?)")
-      .run(block, version, first, parts.length);
+    const parts = this.#parts.put(first, text);
+    this.database.prepare("INSERT INTO docs VALUES (?, ?, ?, ?)").run(block, version, first, parts);
   }
 
   remove(block: number): void {
     const found = this.database
-      .prepare<[number], { first: number; parts: number }>(
-        "SELECT first, parts FROM docs WHERE block = ?",
-      )
+      .prepare<[number], PartRows>("SELECT first, parts FROM docs WHERE block = ?")
       .get(block);
     if (found === undefined) return;
-    const { first, parts } = found;
-    this.database
-      .prepare("DELETE FROM parts WHERE rowid BETWEEN ? AND ?")
-      .run(first, first + parts - 1);
+    this.#parts.remove(found);
     this.database.prepare("DELETE FROM docs WHERE block = ?").run(block);
   }
 
@@ -136,10 +125,7 @@ function create(database: Database): void {
       parts INTEGER NOT NULL
     );
     CREATE INDEX docs_by_part ON docs (first);
-    CREATE VIRTUAL TABLE parts USING fts5(
-      text, tokenize = 'trigram case_sensitive 1', detail = none, content = '',
-      contentless_delete = 1
-    );
+    ${PARTS_TABLE}
     PRAGMA user_version = ${FORMAT};
     COMMIT;
   `);
@@ -150,20 +136,4 @@ function anchorHash(journal: Journal, position: number): Buffer {
   if (commit === undefined) throw new UnusableIndex("it was made of a longer journal");
   const { block, version, edit, actor, time, body } = commit;
   return rowHash("anchor", [position, block, version, edit, actor, time], body);
-}
-
-/** Overlapping, so that every literal that is asked for stands whole in one of them. */
-function partsOf(text: string): string[] {
-  const parts: string[] = [];
-  for (let start = 0; start === 0 || start < text.length;) {
-    const next = boundary(text, start + PART_UNITS);
-    parts.push(text.slice(start, boundary(text, next + LONGEST_LITERAL)));
-    start = next;
-  }
-  return parts;
-}
-
-function boundary(text: string, at: number): number {
-  const code = text.charCodeAt(at);
-  return code >= 0xdc00 && code <= 0xdfff ? at + 1 : at;
 }
