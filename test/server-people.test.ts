@@ -41,15 +41,15 @@ describe("below a folder that has a kernel", { timeout: 30_000 }, () => {
     });
   }
 
-  test("serve makes one of its own, and says which there is above", async () => {
+  test("serve joins it, and says which folder it has", async () => {
     using home = temporaryHome();
     await using server = await running(home);
     const folder = below(home);
-    const above = { folder: home.folder.path, kernel: server.kernel };
-    expect(await home.json(["serve"], { folder })).toMatchObject({ kernel: "deep", folder, above });
+    const { kernel } = server;
+    const served = { kernel, folder: home.folder.path };
+    expect(await home.json(["serve"], { folder })).toMatchObject(served);
     const { out } = await home.run(["serve"], { folder });
-    expect(out).toContain(`the folder above, ${above.folder}, has kernel ${above.kernel}`);
-    expect((await home.json(["serve"]))["above"]).toBeNull();
+    expect(out).toContain(`folder  ${home.folder.path}  kernel ${kernel}`);
   });
 });
 
@@ -62,7 +62,7 @@ describe("who uses MCP", { timeout: 30_000 }, () => {
     const shown = async (): Promise<Status["clients"]> =>
       ((await home.json(["status"])) as unknown as Status).clients;
     expect(await shown()).toMatchObject([
-      { name: "Pipe", actor: "pipe", kind: "person", last_call: null, session: true },
+      { name: "Pipe", actor: "pipe", kind: "agent", last_call: null, session: true },
     ]);
     await pipe.call("block_list", {});
     const params = { name: "block_list", arguments: {} };
@@ -84,8 +84,8 @@ describe("who uses MCP", { timeout: 30_000 }, () => {
       { name: null, actor: "claude", last_call: expect.any(Number), session: false },
     ]);
     const { out } = await home.run(["status"]);
-    expect(out).toMatch(/^pipe \(person\) {4}mcp {2}Pipe, since .*, last call \d s ago$/m);
-    expect(out).toMatch(/^claude \(person\) {2}mcp {2}last call \d s ago$/m);
+    expect(out).toMatch(/^pipe \(agent\) {4}mcp {2}Pipe, since .*, last call \d s ago$/m);
+    expect(out).toMatch(/^claude \(agent\) {2}mcp {2}last call \d s ago$/m);
     const reader = await server.hall.tokens.mint(
       await server.hall.tokens.authenticate(ownerOf(home)),
       { scopes: ["read"] },
@@ -354,10 +354,13 @@ describe("kumiko token", () => {
 
 test("kumiko status stands in columns, and counts one as one", async () => {
   using home = temporaryHome();
-  await using server = await running(home);
-  const other = join(home.folder.path, "a-much-longer-name-of-a-folder");
-  mkdirSync(other);
-  await home.run(["serve"], { folder: other });
+  const [one, other] = ["one", "a-much-longer-name-of-a-folder"].map((name) => {
+    const folder = join(home.folder.path, name);
+    mkdirSync(folder);
+    return folder;
+  });
+  await using server = await startServer({ home: placeOf(home), folder: one });
+  await home.run(["serve"], { folder: other! });
   await (await server.hall.world.open(server.kernel!)).contexts.create("only", "ann");
   const { out } = await home.run(["status"]);
   const lines = out.split("\n").filter((line) => line.includes(", position "));

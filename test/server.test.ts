@@ -46,8 +46,12 @@ interface Serving extends AsyncDisposable {
 
 /** `kumiko serve` as a program of its own, on any port that is free. */
 async function serving(home: Home, ...args: string[]): Promise<Serving> {
+  return servingIn(home, home.folder.path, ...args);
+}
+
+async function servingIn(home: Home, folder: string, ...args: string[]): Promise<Serving> {
   const child = spawn(process.execPath, [command, "serve", "--port", "0", "--json", ...args], {
-    cwd: home.folder.path,
+    cwd: folder,
     env: home.environment,
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -85,16 +89,18 @@ const ownerOf = (home: Home): string =>
 describe("kumiko serve", () => {
   test("runs one server per home; another call registers its folder there", async () => {
     using home = temporaryHome();
-    await using one = await serving(home);
-    expect(one.told).toMatchObject({ joined: false, folder: home.folder.path });
+    const folder = join(home.folder.path, "one");
+    mkdirSync(folder);
+    await using one = await servingIn(home, folder);
+    expect(one.told).toMatchObject({ joined: false, folder });
     const place = home.environment["KUMIKO_HOME"]!;
     for (const file of ["server.json", "tokens.json", "owner.token", "folders.json"])
       expect(statSync(join(place, file)).mode & 0o777, file).toBe(0o600);
     const other = join(home.folder.path, "another folder");
     mkdirSync(other);
     symlinkSync(other, join(home.folder.path, "link"));
-    const again = async (folder: string, ...args: string[]): Promise<Serving["told"]> => {
-      const { code, out } = await home.run(["serve", "--json", ...args], { folder });
+    const again = async (at: string, ...args: string[]): Promise<Serving["told"]> => {
+      const { code, out } = await home.run(["serve", "--json", ...args], { folder: at });
       expect(code).toBe(args.length === 0 ? 0 : 2);
       return JSON.parse(out) as Serving["told"];
     };
@@ -106,7 +112,7 @@ describe("kumiko serve", () => {
       link: expect.stringContaining(`${one.told.url}/#token=kumiko_`),
     });
     expect(await again(join(home.folder.path, "link"))).toMatchObject({ kernel: "another-folder" });
-    expect(await again(home.folder.path)).toMatchObject({ kernel: one.told.kernel });
+    expect(await again(folder)).toMatchObject({ kernel: one.told.kernel });
     expect(await again(other, "--port", "1")).toMatchObject({ error: { code: "in_use" } });
     const status = await home.json(["status"]);
     expect(status).toMatchObject({
@@ -115,7 +121,7 @@ describe("kumiko serve", () => {
       server: { pid: one.child.pid },
       kernels: [
         { kernel: "another-folder", folder: other, contexts: [] },
-        { kernel: one.told.kernel, folder: home.folder.path },
+        { kernel: one.told.kernel, folder },
       ],
       connections: [],
     });
@@ -134,12 +140,11 @@ describe("kumiko serve", () => {
     expect(out).toContain(`already runs at ${server.url}`);
     for (const agent of ["Claude Code", "Codex", "opencode", "Cursor"])
       expect(out).toContain(agent);
-    expect(out).toContain("claude mcp add kumiko -- ");
-    expect(out).toContain("[mcp_servers.kumiko]");
+    // One line to each that can be typed as it is; this home is not where an agent would look by itself.
+    expect(out).toMatch(/^ {2}Codex {8}\S+ connect codex --write --absolute$/m);
+    await home.run(["connect", "codex", "--write", "--absolute"]);
     const place = home.environment["KUMIKO_HOME"]!;
-    const line = out.split("\n").find((each) => each.includes("mcpServers"))!;
-    const { mcpServers } = JSON.parse(line) as { mcpServers: { kumiko: { args: string[] } } };
-    expect(mcpServers.kumiko.args.slice(-3)).toEqual(["mcp", "--home", place]);
+    expect(readFileSync(join(home.folder.path, ".codex/config.toml"), "utf8")).toContain(place);
   });
 
   test("starts again where a killed one left its files, and trusts none of them", async () => {

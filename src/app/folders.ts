@@ -3,6 +3,7 @@ import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { KumikoError, sha256Text } from "../base/index.ts";
 import { changeSmallFile, readSmallFile } from "../doors/locked-file.ts";
+import type { FolderBook } from "../files/index.ts";
 import { fitting } from "./actor.ts";
 import type { HomeFolder } from "./home.ts";
 
@@ -18,100 +19,142 @@ export interface RegisteredFolder {
 type Known = { readonly [folder: string]: string };
 
 interface Book {
+  /** Each folder that got a kernel of its own, and keeps it also while it is not mounted. */
   readonly folders: Known;
-  /** Folders that kernels have beside their own: whoever stands there means that kernel. */
+  /** Each folder that is mounted, and the one kernel that has it: no two of them have a file in common. */
   readonly mounted: Known;
 }
 
-/** The kernel of a folder, by its real path: `folders.json`. The same folder has the same kernel under every name. */
+/**
+ * The kernel that has the folder mounted, or one above it; else the one that was made for it, or for one above it; else a
+ * new one, made for it. By real paths, in `folders.json`: the same folder has the same kernel under every name, and
+ * whoever starts in a folder is held to the rules with which it is mounted.
+ */
 export async function kernelOfFolder(home: HomeFolder, folder: string): Promise<RegisteredFolder> {
   const real = await realFolder(folder);
-  const file = fileOf(home);
+  const known = nearestIn(await bookOf(home), real);
+  if (known !== undefined) return known;
   const name = nameOf(real);
   const alone = `${name.slice(0, 23)}-${sha256Text(real).slice(0, 8)}`;
   const exists = await home.has(name);
-  const kernel = await changeSmallFile(file, (text) => {
-    const book = parsed(file, text);
-    const known = book.folders;
-    const before = known[real];
+  return changeBook(home, (book) => {
+    const before = nearestIn(book, real);
     if (before !== undefined) return { result: before };
+    const { folders, mounted } = book;
     // A kernel of that name may be another folder's, or nobody's.
-    const taken = exists || name === BY_NAME || Object.values(known).includes(name);
-    const chosen = taken ? alone : name;
-    const folders = { ...known, [real]: chosen };
-    return { text: written({ ...book, folders }), result: chosen };
-  });
-  return { kernel, folder: real };
-}
-
-/** The kernel of the folder, or of the nearest one above it that has one; none is made. */
-export async function registeredKernel(
-  home: HomeFolder,
-  folder: string,
-): Promise<string | undefined> {
-  return (await nearest(home, folder, ({ folders, mounted }) => ({ ...mounted, ...folders })))
-    ?.kernel;
-}
-
-/** Notes that a kernel has a folder beside its own. */
-export function rememberMount(home: HomeFolder, real: string, kernel: string): Promise<void> {
-  return changeMounted(home, (mounted) => ({ ...mounted, [real]: kernel }));
-}
-
-export function forgetMount(home: HomeFolder, real: string): Promise<void> {
-  return changeMounted(home, (mounted) =>
-    Object.fromEntries(Object.entries(mounted).filter(([folder]) => folder !== real)),
-  );
-}
-
-async function changeMounted(home: HomeFolder, change: (mounted: Known) => Known): Promise<void> {
-  const file = fileOf(home);
-  await changeSmallFile(file, (text) => {
-    const book = parsed(file, text);
-    const next = { ...book, mounted: change(book.mounted) };
-    const same = JSON.stringify(next) === JSON.stringify(book);
-    return same ? { result: undefined } : { text: written(next), result: undefined };
+    const taken = exists || name === BY_NAME || Object.values(folders).includes(name);
+    const kernel = taken ? alone : name;
+    const isFree = sharing(mounted, real) === undefined;
+    const next = {
+      folders: { ...folders, [real]: kernel },
+      mounted: isFree ? { ...mounted, [real]: kernel } : mounted,
+    };
+    return { book: next, result: { folder: real, kernel } };
   });
 }
 
-/** The folder itself, or the nearest one above it, if it has a kernel. */
+/** The same, if there is one; none is made. */
 export async function registeredFolder(
   home: HomeFolder,
   folder: string,
 ): Promise<RegisteredFolder | undefined> {
-  return nearest(home, folder, ({ folders }) => folders);
+  if (!existsSync(fileOf(home))) return undefined;
+  return nearestIn(await bookOf(home), await realFolder(folder));
 }
 
-async function nearest(
-  home: HomeFolder,
-  folder: string,
-  which: (book: Book) => Known,
-): Promise<RegisteredFolder | undefined> {
-  const file = fileOf(home);
-  if (!existsSync(file)) return undefined;
-  const known = which(parsed(file, await readSmallFile(file)));
-  for (let at = await realFolder(folder); ; at = dirname(at)) {
-    const kernel = known[at];
-    if (kernel !== undefined) return { folder: at, kernel };
-    if (dirname(at) === at) return undefined;
+/** What a kernel may mount: a folder is taken by one kernel at a time, whichever process asks. */
+export function folderBook(home: HomeFolder, kernel: string): FolderBook {
+  return {
+    async taken() {
+      const { mounted } = await bookOf(home);
+      return Object.keys(mounted).filter((folder) => mounted[folder] === kernel);
+    },
+    async take(root) {
+      // Most often it is: then nobody has to wait.
+      if ((await bookOf(home)).mounted[root] === kernel) return;
+      const other = await changeBook(home, (book) => {
+        // Whoever removed a kernel by hand has no way to unmount its folders.
+        const mounted = entriesWhere(book.mounted, (_, each) => existsSync(home.folderOf(each)));
+        const found = sharing(mounted, root);
+        if (found !== undefined) return { result: found };
+        return { book: { ...book, mounted: { ...mounted, [root]: kernel } }, result: undefined };
+      });
+      if (other !== undefined) throw isTaken(root, other);
+    },
+    async leave(root) {
+      await changeBook(home, (book) => {
+        if (book.mounted[root] !== kernel) return { result: undefined };
+        const mounted = entriesWhere(book.mounted, (folder) => folder !== root);
+        return { book: { ...book, mounted }, result: undefined };
+      });
+    },
+  };
+}
+
+function entriesWhere(known: Known, keep: (folder: string, kernel: string) => boolean): Known {
+  return Object.fromEntries(Object.entries(known).filter(([folder, each]) => keep(folder, each)));
+}
+
+/** One that has files in common with the folder. */
+function sharing(mounted: Known, real: string): RegisteredFolder | undefined {
+  const all = Object.entries(mounted).map(([folder, kernel]) => ({ folder, kernel }));
+  return all.find(({ folder }) => isIn(real, folder) || isIn(folder, real));
+}
+
+function isIn(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder === "/" ? folder : `${folder}/`);
+}
+
+function isTaken(root: string, { folder, kernel }: RegisteredFolder): KumikoError {
+  const both =
+    root === folder ? `${root} is` : `${root} and ${folder} have files in common, which are`;
+  return new KumikoError(
+    "already_exists",
+    `${both} mounted in the kernel ${kernel} already, and a file is in one folder of one kernel only. ` +
+      `Use it there (--kernel ${kernel}), or let it go first: kumiko unmount ${folder}`,
+    { folder: root, root: folder, kernel },
+  );
+}
+
+/** What is mounted goes before what only was. */
+function nearestIn({ folders, mounted }: Book, real: string): RegisteredFolder | undefined {
+  return nearest(mounted, real) ?? nearest(folders, real);
+}
+
+function nearest(known: Known, real: string): RegisteredFolder | undefined {
+  for (let folder = real; ; folder = dirname(folder)) {
+    const kernel = known[folder];
+    if (kernel !== undefined) return { folder, kernel };
+    if (dirname(folder) === folder) return undefined;
   }
-}
-
-/** The nearest one above the folder that has a kernel, whatever the folder itself has. */
-export async function folderAbove(
-  home: HomeFolder,
-  folder: string,
-): Promise<RegisteredFolder | undefined> {
-  const real = await realFolder(folder);
-  const above = dirname(real);
-  return above === real ? undefined : registeredFolder(home, above);
 }
 
 /** Which folder each kernel is for; kernels that were made by name are for none. */
 export async function foldersByKernel(home: HomeFolder): Promise<ReadonlyMap<string, string>> {
-  const file = fileOf(home);
-  const { folders } = parsed(file, await readSmallFile(file));
+  const { folders } = await bookOf(home);
   return new Map(Object.entries(folders).map(([folder, kernel]) => [kernel, folder]));
+}
+
+/** Those that have a folder, their own or another. */
+export async function kernelsWithFolders(home: HomeFolder): Promise<ReadonlySet<string>> {
+  const { folders, mounted } = await bookOf(home);
+  return new Set([...Object.values(folders), ...Object.values(mounted)]);
+}
+
+async function bookOf(home: HomeFolder): Promise<Book> {
+  const file = fileOf(home);
+  return parsed(file, await readSmallFile(file));
+}
+
+function changeBook<Result>(
+  home: HomeFolder,
+  change: (book: Book) => { readonly book?: Book; readonly result: Result },
+): Promise<Result> {
+  const file = fileOf(home);
+  return changeSmallFile(file, (text) => {
+    const { book, result } = change(parsed(file, text));
+    return book === undefined ? { result } : { text: written(book), result };
+  });
 }
 
 function fileOf({ place }: HomeFolder): string {

@@ -3,10 +3,14 @@ import { checkEveryKernel, checkScope, type Hall } from "../doors/index.ts";
 import { checkMethod, parsedBody, type RequestDoor, sendJson } from "../doors/http/index.ts";
 import { kernelOfFolder } from "./folders.ts";
 import type { HomeFolder } from "./home.ts";
+import { mountAgain } from "./open-folder.ts";
 
-const wanted = z.strictObject({ folder: z.string().min(1).max(4096) });
+const wanted = z.strictObject({
+  folder: z.string().min(1).max(4096),
+  mount: z.boolean().optional().describe("also when somebody unmounted it"),
+});
 
-/** `/kernels`: POST makes sure that a folder has a kernel here. For who may do everything: it names files. */
+/** `/kernels`: POST makes sure that a folder has a kernel here, and says which. For who may do everything: it names files. */
 export function createKernelsDoor(hall: Hall, home: HomeFolder): RequestDoor {
   return {
     path: "/kernels",
@@ -14,11 +18,11 @@ export function createKernelsDoor(hall: Hall, home: HomeFolder): RequestDoor {
       checkMethod(request, ["POST"]);
       checkScope(principal, "admin");
       checkEveryKernel(principal);
-      const { folder } = await parsedBody(request, wanted);
+      const { folder, mount = false } = await parsedBody(request, wanted);
       const known = await kernelOfFolder(home, folder);
-      await hall.openOrCreate(known.kernel);
+      const kernel = await hall.openOrCreate(known.kernel);
       hall.log.info(known, "folder registered");
-      sendJson(response, known);
+      sendJson(response, mount ? await mountAgain(hall, kernel, known) : known);
     },
   };
 }

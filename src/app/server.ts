@@ -9,6 +9,7 @@ import { foldersByKernel, kernelOfFolder } from "./folders.ts";
 import { HomeFolder, usingHome } from "./home.ts";
 import { openLog } from "./log.ts";
 import { makeFolder } from "./make-folder.ts";
+import { type FoundFolder, mountAgain } from "./open-folder.ts";
 import { ownerOf } from "./owner-token.ts";
 import { lockHome, removeNote, writeNote } from "./running.ts";
 import { openWorld } from "./world.ts";
@@ -19,6 +20,8 @@ export interface ServerOptions {
   readonly home: string;
   /** Its kernel is made if there is none, and kept open. */
   readonly folder?: string | undefined;
+  /** It is mounted also when somebody unmounted it. */
+  readonly mount?: boolean | undefined;
   /** Whose token the owner's is when there is none yet. */
   readonly actor?: string | undefined;
   readonly version?: string | undefined;
@@ -49,6 +52,7 @@ export interface RunningServer extends AsyncDisposable {
   readonly ownerToken: string;
   /** Of the folder it was started for. */
   readonly kernel: string | undefined;
+  readonly folder: FoundFolder | undefined;
   /** The page's address, with a token in its fragment that is good for one exchange. */
   link(): Promise<string>;
   /** Drains, and says what it gave up on. */
@@ -80,7 +84,8 @@ async function start(options: ServerOptions): Promise<RunningServer> {
   const world = starting.use(
     openWorld(home, (report) => log.error({ ...report }, "damaged"), {
       watch: true,
-      onTrouble: (mount, error) => log.warn({ mount, why: error.message }, "trouble with a folder"),
+      onTrouble: (mount, error) =>
+        log.warn({ mount, why: error.message, err: error.cause }, "trouble with a folder"),
     }),
   );
   const tokens = starting.use(
@@ -112,9 +117,8 @@ async function start(options: ServerOptions): Promise<RunningServer> {
   const folders = (): ReturnType<typeof foldersByKernel> => foldersByKernel(home);
   const surroundings = { connections, since, inAgent, folders };
   front.add(...doorsOf(hall, home, surroundings, { equip: options.equipMcp }));
-  const { folder } = options;
-  const kernel = folder === undefined ? undefined : (await kernelOfFolder(home, folder)).kernel;
-  if (kernel !== undefined) await openNow(hall, kernel);
+  const folder =
+    options.folder === undefined ? undefined : await openNow(hall, home, options.folder, options);
   const url = `http://${urlHost(host)}:${port}`;
   await writeNote(place, { pid: process.pid, url, since, version, in_agent: inAgent });
   starting.defer(() => removeNote(place));
@@ -136,7 +140,8 @@ async function start(options: ServerOptions): Promise<RunningServer> {
     port,
     hall,
     ownerToken: token,
-    kernel,
+    kernel: folder?.kernel,
+    folder,
     link: async () => `${url}/#token=${(await tokens.mintLink(principal, "link")).token}`,
     close,
     async [Symbol.asyncDispose]() {
@@ -146,12 +151,20 @@ async function start(options: ServerOptions): Promise<RunningServer> {
 }
 
 /** A command that has the kernel for a moment keeps nobody from starting: the first visitor opens it then. */
-async function openNow(hall: Hall, kernel: string): Promise<void> {
+async function openNow(
+  hall: Hall,
+  home: HomeFolder,
+  given: string,
+  { mount = false }: ServerOptions,
+): Promise<FoundFolder> {
+  const found = await kernelOfFolder(home, given);
   try {
-    await hall.world.openOrCreate(kernel);
+    const kernel = await hall.world.openOrCreate(found.kernel);
+    return mount ? await mountAgain(hall, kernel, found) : found;
   } catch (error) {
     if (!(error instanceof KumikoError) || error.code !== "in_use") throw error;
-    hall.log.warn({ kernel, why: error.message }, "the kernel is in use");
+    hall.log.warn({ kernel: found.kernel, why: error.message }, "the kernel is in use");
+    return { ...found, trouble: error.message };
   }
 }
 

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
+import { join } from "node:path";
 import { type KumikoError, realTimers } from "../base/index.ts";
 import { type DamageReport, type FilePort, type Kernel, World } from "../kernel/index.ts";
-import { foldersByKernel } from "./folders.ts";
+import { folderBook, foldersByKernel } from "./folders.ts";
 import type { HomeFolder } from "./home.ts";
 
 const clock = { now: (): number => Date.now() };
@@ -40,8 +41,23 @@ async function openMounts(
   const folder = (await foldersByKernel(home)).get(kernel.id);
   const none = folder === undefined && (await kernel.named("mounts").list()).length === 0;
   if (none && !always) return undefined;
-  const { Mounts } = await import("../files/index.ts");
-  return Mounts.open({ kernel, clock, timers: realTimers, folder, ...options });
+  const { Mounts, MountsPort, readerModule: reader } = await import("../files/index.ts");
+  const { SqliteFileIndex } = await import("../store/index.ts");
+  const { place } = home;
+  const book = folderBook(home, kernel.id);
+  const file = join(home.folderOf(kernel.id), "files.db");
+  const index = new SqliteFileIndex({ file, timers: realTimers, reader });
+  const mounts = await Mounts.open({
+    kernel,
+    clock,
+    timers: realTimers,
+    home: place,
+    folder,
+    book,
+    index,
+    ...options,
+  });
+  return new MountsPort(mounts);
 }
 
 /** 63 random bits: a peer id is never given twice, by whichever process. */

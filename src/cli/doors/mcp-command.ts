@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as later } from "node:timers/promises";
 import type { Readable, Writable } from "node:stream";
-import { actorName, fitting, HomeFolder, homeFolder } from "../../app/index.ts";
-import { registeredFolder } from "../../app/folders.ts";
+import { actorName, fitting, homeFolder } from "../../app/index.ts";
+import type { RegisteredFolder } from "../../app/folders.ts";
 import { findServer, type ServerNote } from "../../app/running.ts";
 import type { RunningServer } from "../../app/server.ts";
 import { KumikoError } from "../../base/index.ts";
@@ -23,6 +23,13 @@ export interface McpFlags {
 interface Streams {
   readonly input: Readable;
   readonly output: Writable;
+}
+
+interface Hosted {
+  readonly server: RunningServer;
+  readonly kernel: string;
+  /** In which the agent's paths are; none when it was told its kernel. */
+  readonly folder: string | undefined;
 }
 
 /** Another process may just be opening or closing the same home. */
@@ -58,14 +65,14 @@ export async function runMcp(
     }).run();
     return exitCode.fine;
   }
-  const { server, kernel } = hosted;
+  const { server, kernel, folder } = hosted;
   const { serveStdio } = await import("../../doors/mcp/stdio.ts");
   await serveStdio({
     ...streams,
     hall: server.hall,
     principal: await server.hall.tokens.authenticate(server.ownerToken),
     tools: flags.tools,
-    sight: { kernel, reader, context: flags.context, actor: settling.chosenActor },
+    sight: { kernel, folder, reader, context: flags.context, actor: settling.chosenActor },
     actorOf: (client) => settling.actorOf(client),
     signal,
     failed,
@@ -90,19 +97,19 @@ class Settling {
     this.#flags = flags;
     this.#place = place;
     this.#keep = keep;
-    if (flags.actor !== undefined) actorName(flags.actor, {});
+    if (this.chosenActor !== undefined) actorName(this.chosenActor, {});
   }
 
-  /** Who acts, when the person said so. */
+  /** Who acts, when somebody said so: never who the person is that started the agent. */
   get chosenActor(): string | undefined {
-    return this.#flags.actor ?? (this.#terminal.environment["KUMIKO_ACTOR"] || undefined);
+    return this.#flags.actor ?? (this.#terminal.environment["KUMIKO_AGENT"] || undefined);
   }
 
   /** Else the client's own name, made to fit. */
   actorOf(client: string): string {
     const chosen = this.chosenActor;
     if (chosen !== undefined) return chosen;
-    return /[a-z0-9]/i.test(client.normalize("NFKD")) ? fitting(client) : this.#owner();
+    return /[a-z0-9]/i.test(client.normalize("NFKD")) ? fitting(client) : "agent";
   }
 
   /** The server that runs, or one of our own: whoever was the server may have gone with its client. */
@@ -110,16 +117,22 @@ class Settling {
     await this.hostUnlessFound();
     const note = await findServer(this.#place);
     if (note === undefined) throw gone();
-    const kernel = this.#flags.kernel ?? (await this.#registered(note));
+    const named = this.#flags.kernel;
+    const { kernel, folder } =
+      named === undefined ? await this.#registered(note) : { kernel: named, folder: undefined };
     const { renewOwner } = await import("./owner.ts");
     const token = await renewOwner(this.#terminal, { home: this.#place, json: false });
     return {
       url: new URL("/mcp", note.url),
-      headers: { authorization: `Bearer ${token}`, "kumiko-kernel": kernel },
+      headers: {
+        authorization: `Bearer ${token}`,
+        "kumiko-kernel": kernel,
+        ...(folder !== undefined && { "kumiko-folder": encodeURIComponent(folder) }),
+      },
     };
   }
 
-  async hostUnlessFound(): Promise<{ server: RunningServer; kernel: string } | undefined> {
+  async hostUnlessFound(): Promise<Hosted | undefined> {
     for (let tries = 0; ; tries++) {
       if ((await findServer(this.#place)) !== undefined) return undefined;
       try {
@@ -133,7 +146,7 @@ class Settling {
     }
   }
 
-  async #host(): Promise<{ server: RunningServer; kernel: string }> {
+  async #host(): Promise<Hosted> {
     const { kernel } = this.#flags;
     const { startServer, USUAL_PORT } = await import("../../app/server.ts");
     const { openLog } = await import("../../app/log.ts");
@@ -144,7 +157,7 @@ class Settling {
     });
     const server = await startServer({
       home: this.#place,
-      folder: kernel === undefined ? await this.#folder() : undefined,
+      folder: kernel === undefined ? this.#terminal.folder : undefined,
       // Where people look for it; others may have it.
       port: USUAL_PORT,
       anyPort: true,
@@ -155,22 +168,16 @@ class Settling {
     });
     this.#keep(server);
     if (kernel !== undefined) await server.hall.world.open(kernel);
-    return { server, kernel: kernel ?? server.kernel! };
+    return { server, kernel: kernel ?? server.kernel!, folder: server.folder?.folder };
   }
 
-  async #registered(note: ServerNote): Promise<string> {
+  async #registered(note: ServerNote): Promise<RegisteredFolder> {
     const flags = { home: this.#place, json: false };
-    const answer = await askAsOwner(this.#terminal, flags, note, "POST", "/kernels", {
-      body: { folder: await this.#folder() },
-    });
-    return (answer as { kernel: string }).kernel;
-  }
-
-  /** The nearest one that has a kernel, as for other verbs; else the folder itself gets one. */
-  async #folder(): Promise<string> {
     const { folder } = this.#terminal;
-    const home = new HomeFolder(this.#place, "kumiko mcp");
-    return (await registeredFolder(home, folder))?.folder ?? folder;
+    const answer = await askAsOwner(this.#terminal, flags, note, "POST", "/kernels", {
+      body: { folder },
+    });
+    return answer as RegisteredFolder;
   }
 
   #owner(): string {

@@ -15,7 +15,7 @@ export function addMcpVerb(
     .option("--context <name>", "the conversation (default: main, made when needed)")
     .option(
       "--actor <name>",
-      "who acts (default: $KUMIKO_ACTOR, else what the client calls itself)",
+      "who acts (default: $KUMIKO_AGENT, else what the client calls itself)",
     )
     .option("--tools <profile>", "core, all, or names with commas (default: core)")
     .option("--home <folder>", "the home folder (default: $KUMIKO_HOME, else the XDG data folder)")

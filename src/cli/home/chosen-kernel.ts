@@ -1,4 +1,5 @@
-import { registeredKernel } from "../../app/folders.ts";
+import { statSync } from "node:fs";
+import { registeredFolder } from "../../app/folders.ts";
 import type { HomeFolder } from "../../app/index.ts";
 import type { Terminal } from "../terminal.ts";
 import { DEFAULT_KERNEL, type HomeFlags } from "./options.ts";
@@ -9,14 +10,25 @@ export interface ChosenKernel {
   readonly implied: boolean;
 }
 
-/** `--kernel`, else `$KUMIKO_KERNEL`, else the kernel of this folder or of one above it, else `main`. */
+/**
+ * `--kernel`, else `$KUMIKO_KERNEL`, else the kernel that has this folder or one above it mounted, or for which it was
+ * made, else `main`.
+ */
 export async function chosenKernel(
   terminal: Terminal,
   flags: Pick<HomeFlags, "kernel">,
   home: HomeFolder,
+  /** The folder that is spoken of, when that is another than where the person stands. */
+  spokenOf?: string,
 ): Promise<ChosenKernel> {
   const named = flags.kernel ?? (terminal.environment["KUMIKO_KERNEL"] || undefined);
   if (named !== undefined) return { id: named, implied: named === DEFAULT_KERNEL };
-  const id = (await registeredKernel(home, terminal.folder)) ?? DEFAULT_KERNEL;
-  return { id, implied: true };
+  const found =
+    (isFolder(spokenOf) ? await registeredFolder(home, spokenOf) : undefined) ??
+    (await registeredFolder(home, terminal.folder));
+  return { id: found?.kernel ?? DEFAULT_KERNEL, implied: true };
+}
+
+function isFolder(path: string | undefined): path is string {
+  return path !== undefined && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
