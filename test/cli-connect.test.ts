@@ -1,4 +1,5 @@
 import {
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -104,7 +105,52 @@ describe("kumiko connect", () => {
       });
     expect(readFileSync(kept, "utf8")).toContain("/b");
     expect(readFileSync(`${file}.before-kumiko`, "utf8")).toBe("{}\n");
-    expect(readFileSync(`${file}.before-kumiko-2`, "utf8")).toContain("/a");
+    // What has our own entry in it is no copy of what a person had.
+    expect(existsSync(`${file}.before-kumiko-2`)).toBe(false);
+    await home.json(["connect", "claude-code", "--remove"]);
+    writeFileSync(`${file}.before-kumiko`, "mine\n");
+    await home.json(["connect", "claude-code", "--write"]);
+    expect(readFileSync(`${file}.before-kumiko`, "utf8")).toBe("mine\n");
+    expect(readFileSync(`${file}.before-kumiko-2`, "utf8")).toBe("{}\n");
+  });
+
+  test.each(agentNames)("removing it from %s leaves nothing of ours behind", async (agent) => {
+    using home = temporaryHome();
+    const { path: folder } = home.folder;
+    const all = (): unknown[] =>
+      readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((each) => each.isFile())
+        .map((each) => {
+          const file = join(each.parentPath, each.name);
+          return [file, readFileSync(file, "utf8")];
+        });
+    const before = all();
+    await home.json(["connect", agent, "--write"]);
+    expect(all()).not.toEqual(before);
+    const { project, format, hooks } = agents[agent];
+    // Hooks are known by the name of the command, which a test runner is not.
+    if (hooks === undefined)
+      await home.json(["connect", agent, "--write", "--absolute", "--home", "/other"]);
+    await home.json(["connect", agent, "--remove"]);
+    expect(all()).toEqual(before);
+
+    const odd =
+      format === "toml" ? '\n# mine\nmodel = "x"' : '{ "mcpServers": {}, "mcp": {},\t"x": 1}';
+    home.folder.write(project, odd);
+    const owned = all();
+    await home.json(["connect", agent, "--write"]);
+    await home.json(["connect", agent, "--remove"]);
+    expect(all()).toEqual(owned);
+
+    await home.json(["connect", agent, "--write"]);
+    const file = join(folder, project);
+    const edited = readFileSync(file, "utf8").replace(/"x"(: 1)?/, (found) =>
+      found.replace("x", "y"),
+    );
+    writeFileSync(file, edited);
+    await home.json(["connect", agent, "--remove"]);
+    expect(readFileSync(file, "utf8")).toContain('"y"');
+    expect(readFileSync(file, "utf8")).not.toContain("kumiko");
   });
 
   test("writes kumiko where it is on the PATH, else what the project has, and paths only when asked", async () => {

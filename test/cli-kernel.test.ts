@@ -18,6 +18,7 @@ import { KumikoError } from "../src/base/index.ts";
 import { answering, printJson } from "../src/cli/answer.ts";
 import type { Terminal } from "../src/cli/terminal.ts";
 import { tools, verbOf } from "../src/cli/home/tools.ts";
+import { inVerbs } from "../src/cli/home/verb-names.ts";
 import { command, type Home, temporaryHome } from "./support/kumiko.ts";
 import { runProgram } from "./support/process.ts";
 
@@ -169,7 +170,7 @@ describe("verbs of tools", () => {
       const flat = out.replaceAll(/\s+/g, " ");
       // Where lines come only by flags, what is said of them is for people too.
       expect(flat.replaceAll("counted from 1", "counted from 0")).toContain(
-        tool.description.replaceAll("counted from 1", "counted from 0"),
+        inVerbs(tool.description).replaceAll("counted from 1", "counted from 0"),
       );
       if (tool.name === "block_read") expect(flat).toContain("with line numbers counted from 1");
       for (const name of Object.keys(tool.input.properties)) {

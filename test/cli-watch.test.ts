@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { startServer } from "../src/app/server.ts";
@@ -22,6 +22,28 @@ async function contexts(home: Home): Promise<void> {
 }
 
 describe("kumiko watch", () => {
+  test("calls files by their paths, and for programs by both", async () => {
+    using home = temporaryHome();
+    const folder = join(home.folder.path, "proj");
+    mkdirSync(folder);
+    writeFileSync(join(folder, "windows.txt"), "one\r\n");
+    await using stack = new AsyncDisposableStack();
+    stack.use(await startServer({ home: home.environment["KUMIKO_HOME"]! }));
+    await home.run(["mount", folder]);
+    await using watch = following(home, ["watch"]);
+    await using json = following(home, ["watch", "--json"]);
+    for (const each of [watch, json]) await each.until((_, err) => err.includes("watching main"));
+    await home.run(["block", "replace", "proj/windows.txt", "--old", "one", "--new", "two"]);
+    await watch.until((out) => out.includes("version 2"));
+    expect(watch.out).toMatch(/replace {2}proj\/windows\.txt {2}version 2\n/);
+    expect(watch.out).not.toContain("~file~");
+    await json.until((out) => out.includes('"version":2'));
+    expect(lines(json.out).at(-1)).toMatchObject({
+      block: "@proj~file~1",
+      path: "proj/windows.txt",
+    });
+  });
+
   test("needs a server, and says how to start one", async () => {
     using home = temporaryHome();
     await home.run(["context", "new", "main"]);

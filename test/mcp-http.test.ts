@@ -198,7 +198,7 @@ for (const [revision, connect] of Object.entries(revisions)) {
 
     it("carries out once what is called twice by the same id", async () => {
       await using mcp = await openMcp();
-      const client = await connect(mcp);
+      const client = await connect(mcp, ALL_TOOLS);
       await client.call("tools/call", calling("block_create", BLOCK));
       const append = calling(
         "block_append",
@@ -366,11 +366,12 @@ describe("MCP over HTTP, cancelling", () => {
   });
 });
 
+const ALL_TOOLS = { "kumiko-tools": "all" };
 const WATCHED = "kumiko://main/blocks/main~ann~1";
 
 async function edited(mcp: Mcp, text: string): Promise<void> {
   const change = { block_id: "main~ann~1", text, flush: true };
-  await mcp.raw2026().call("tools/call", calling("block_append", change));
+  await mcp.raw2026().call("tools/call", calling("block_append", change), ALL_TOOLS);
 }
 
 describe("MCP over HTTP, subscriptions", () => {

@@ -183,6 +183,7 @@ describe("the relay of `kumiko mcp`", () => {
     await using relay = relaying((wire.address() as { port: number }).port, {
       host: new URL(mcp.url).host,
       authorization: `Bearer ${mcp.owner.token}`,
+      "kumiko-tools": "all",
     });
     const input = { block_id: "main~ann~1", text: "[once]" };
     relay.say(modern(2, "tools/call", { name: "block_append", arguments: input }));

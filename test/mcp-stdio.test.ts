@@ -69,7 +69,7 @@ describe("kumiko mcp", { timeout: 30_000 }, () => {
       const home = join(folder.path, ".home");
       // A kernel that is named has to be there.
       await new HomeFolder(home, "a test").create("mine");
-      await using client = new Pipe(home, folder.path, "--kernel", "mine");
+      await using client = new Pipe(home, folder.path, "--kernel", "mine", "--tools", "all");
       await client.begin();
       const created = await client.call("block_create", { role: "model", kind: "text" });
       const { block_id } = created.result!["structuredContent"] as { block_id: string };

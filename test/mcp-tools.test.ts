@@ -18,6 +18,11 @@ describe("profiles", () => {
     expect(tokens).toBeLessThanOrEqual(4_000);
   });
 
+  it("core has what an answer tells a model to use", () => {
+    const core = listTools(registry, toolProfile(registry)).map(({ name }) => name);
+    expect(core).toEqual(expect.arrayContaining(["file_resolve", "file_status", "block_undo"]));
+  });
+
   it("all is every tool that answers once, and names are those", () => {
     expect(listTools(registry, toolProfile(registry, "all")).map(({ name }) => name)).toEqual(
       [...blockTools, ...fileTools].map(({ name }) => name),
@@ -196,7 +201,14 @@ describe("answers for models", () => {
       ),
     });
     const filtered = await client.call("tools/call", { name: "block_blame", arguments: {} });
-    expect(filtered.error?.message).toContain("There is no tool block_blame.");
+    expect(filtered.error?.message).toMatch(
+      /^There is no tool block_blame\. block_blame is left out here\. There are: .*--tools all.*which has block_blame\.$/,
+    );
+    for (const name of ["file_delete", "file_deleet"]) {
+      const refused = await client.call("tools/call", { name, arguments: {} });
+      expect(refused.error?.message).not.toContain("Did you mean");
+      expect(refused.error?.message).toContain("which has file_delete.");
+    }
     await client.call("tools/call", {
       name: "block_create",
       arguments: { role: "user", kind: "text", content: "const answer = 42;\n" },
@@ -209,6 +221,9 @@ describe("answers for models", () => {
     expect(read(wrong)).toContain(
       "block_id is missing; there is no argument id; it takes: block_id, and if wanted ",
     );
+    const lines = { block_id: "main~ann~1", range: { start_line: 0, end_line: 1 } };
+    const misread = await client.call("tools/call", { name: "block_read", arguments: lines });
+    expect(read(misread)).toContain('range is written like this: {"start":10,"end":20}');
   });
 
   it("tell of a fault of ours only the reference", async () => {

@@ -31,6 +31,7 @@ export const errorCodes = {
   disposed: "the object was disposed and may not be used",
   unknown_block: "there is no such block",
   not_on_disk: "the block stands for no file",
+  unknown_conflict: "there is no such conflict, or it is resolved",
   unknown_context: "there is no such context",
   unknown_kernel: "there is no such kernel",
   unknown_tool: "there is no such tool, or it is filtered out",

@@ -67,7 +67,11 @@ export async function answering(
       const facts = countFrom === 0 ? error.facts : raised;
       await printJson(terminal, { ok: false, error: { code, message, facts } });
     } else {
-      const [sentence, ...texts] = explained(error);
+      const [said = "", ...texts] = explained(error);
+      // Tools are what programs call.
+      const sentence = /(block|file|kernel)_/.test(said)
+        ? (await import("./home/verb-names.ts")).inVerbs(said)
+        : said;
       const head = `${styled(terminal, "red", "kumiko:")} ${sentence}`;
       const text = `${[head, ...texts].join("\n")}\n`;
       await terminal.complain(advice === undefined ? text : `${text}${advice}\n`);

@@ -11,6 +11,11 @@ export async function main(
     await terminal.print(`${readVersion()}\n`);
     return 0;
   }
+  if (argv[0] === "hook") {
+    const { runHookAlone } = await import("./doors/hook-verb.ts");
+    const code = await runHookAlone(terminal, argv);
+    if (code !== undefined) return code;
+  }
   const { runCommandLine } = await import("./command-line.ts");
   return runCommandLine(argv, terminal);
 }

@@ -11,6 +11,8 @@ export interface Terminal {
   readonly interactive: boolean;
   readInput(): Promise<Uint8Array>;
   print(text: string): Promise<void>;
+  /** Prints bytes as they are, for a file or another program; undefined where a person looks. */
+  readonly printBytes?: ((bytes: Uint8Array) => Promise<void>) | undefined;
   complain(text: string): Promise<void>;
   /** Shows a line in the place of the last one; an empty one takes it away. Undefined where nobody watches. */
   readonly progress?: ((line: string) => Promise<void>) | undefined;
@@ -33,6 +35,7 @@ export function processTerminal(): Terminal {
     interactive: process.stdin.isTTY && process.stderr.isTTY,
     readInput: () => buffer(process.stdin),
     print: (text) => write(process.stdout, process.stdout.isTTY ? harmless(text) : text),
+    printBytes: process.stdout.isTTY ? undefined : (bytes) => write(process.stdout, bytes),
     complain: (text) => write(process.stderr, process.stderr.isTTY ? harmless(text) : text),
     progress: process.stderr.isTTY
       ? (line) => write(process.stderr, `\r\u001b[K${harmless(line)}`)
@@ -68,7 +71,7 @@ async function ask(question: string): Promise<string> {
   }
 }
 
-function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
+function write(stream: NodeJS.WriteStream, text: string | Uint8Array): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   // A reader that has seen enough (`| head`) is no failure of ours.
   const settle = (error?: Error | null): void => {

@@ -6,6 +6,7 @@ import { addMcpVerb } from "./doors/mcp-verb.ts";
 import { addDoorVerbs } from "./doors/verbs.ts";
 import { addFileVerbs } from "./files/verbs.ts";
 import { homeOptions, wholeNumber } from "./home/options.ts";
+import { groupVerbs } from "./help-groups.ts";
 import { addHomeVerbs } from "./home/verbs.ts";
 import type { Terminal } from "./terminal.ts";
 import { readVersion } from "./version.ts";
@@ -18,7 +19,8 @@ export async function verbs(
 ): Promise<Command> {
   const program = new Command("kumiko")
     .description(
-      "People and agents edit the same files at the same time, and nobody's work is lost.",
+      "People and agents edit the same files at the same time, and nobody's work is lost.\n\n" +
+        "Begin in your project with `kumiko serve`; then, in another terminal, `kumiko connect <agent> --write`.",
     )
     .version(readVersion(), "-V, --version", "print the version")
     .helpCommand(false)
@@ -75,6 +77,7 @@ export async function verbs(
 
   addDiffVerb(terminal, program, finish);
   addPromptVerbs(terminal, program, finish);
+  groupVerbs(program);
   return program;
 }
 

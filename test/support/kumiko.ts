@@ -50,6 +50,7 @@ export function temporaryHome(): Home {
       interactive: setting.answers !== undefined,
       readInput: () => Promise.resolve(Buffer.from(setting.input ?? "")),
       print: (text) => Promise.resolve(void (out += text)),
+      printBytes: (bytes) => Promise.resolve(void (out += Buffer.from(bytes).toString())),
       complain: (text) => Promise.resolve(void (err += text)),
       ask: (question) => {
         err += question;

@@ -22,3 +22,13 @@ export function refusalCode(action: () => unknown): string | undefined {
   }
   return undefined;
 }
+
+/** The same of a call. */
+export async function refusalOf(call: Promise<unknown>): Promise<KumikoError> {
+  const settled = await Promise.allSettled([call]);
+  return refusal(() => {
+    const [outcome] = settled;
+    if (outcome.status === "rejected") throw outcome.reason;
+    return outcome.value;
+  });
+}

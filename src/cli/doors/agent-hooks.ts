@@ -14,15 +14,15 @@ interface Hook {
 }
 
 interface Group {
-  readonly matcher: string;
+  readonly matcher?: string;
   readonly hooks: readonly Hook[];
 }
 
 /** The agent's settings with our hooks in them, once; every other hook and setting stays. */
 export function withHooks(text: string, agent: AgentHooks, command: readonly string[]): string {
   const blank = text.trim() === "" ? "{}\n" : text;
-  const wanted = groupOf(agent, command);
-  return agent.events.reduce((changed, event) => {
+  return Object.entries(agent.events).reduce((changed, [event, matcher]) => {
+    const wanted = groupOf(matcher, command);
     const ours = oursIn(changed, event);
     if (ours.length === 1 && isDeepStrictEqual(ours[0]!.group, wanted)) return changed;
     return withItem(withoutThose(changed, ours), ["hooks", event], wanted);
@@ -32,13 +32,17 @@ export function withHooks(text: string, agent: AgentHooks, command: readonly str
 /** The agent's settings without our hooks. */
 export function withoutHooks(text: string, { events }: AgentHooks): string {
   if (text.trim() === "") return text;
-  return events.reduce((changed, event) => withoutThose(changed, oursIn(changed, event)), text);
+  return Object.keys(events).reduce(
+    (changed, event) => withoutThose(changed, oursIn(changed, event)),
+    text,
+  );
 }
 
-function groupOf({ matcher }: AgentHooks, command: readonly string[]): Group {
+function groupOf(matcher: string | null, command: readonly string[]): Group {
   // Whoever shares the file and has no kumiko is to notice nothing of it.
   const line = `${command.map(quoted).join(" ")} || true`;
-  return { matcher, hooks: [{ type: "command", command: line, timeout: TIMEOUT }] };
+  const hooks: Hook[] = [{ type: "command", command: line, timeout: TIMEOUT }];
+  return matcher === null ? { hooks } : { matcher, hooks };
 }
 
 interface Ours {

@@ -29,9 +29,8 @@ export interface AgentHooks {
   readonly global: string;
   /** What the agent calls itself over MCP: with both kinds of tools it is one actor. */
   readonly actor: string;
-  readonly events: readonly string[];
-  /** Its tools that change files, as its file names them. */
-  readonly matcher: string;
+  /** When, and for which of its tools, as its file names them; null where no tool is meant. */
+  readonly events: { readonly [event: string]: string | null };
 }
 
 export const agents: { readonly [name in AgentName]: Agent } = {
@@ -46,8 +45,12 @@ export const agents: { readonly [name in AgentName]: Agent } = {
       project: ".claude/settings.json",
       global: ".claude/settings.json",
       actor: "claude-code",
-      events: ["PreToolUse", "PostToolUse"],
-      matcher: "Edit|MultiEdit|Write|NotebookEdit",
+      events: {
+        PreToolUse: "Edit|MultiEdit|Write|NotebookEdit",
+        PostToolUse: "Edit|MultiEdit|Write|NotebookEdit",
+        // A call that the person refused ends without an event of its own.
+        UserPromptSubmit: null,
+      },
     },
   },
   codex: {
@@ -103,45 +106,6 @@ export function configurationFile(
 export function startedAs(): readonly [string, ...string[]] {
   const script = process.argv[1];
   return script === undefined ? ["kumiko"] : [process.execPath, realpathSync(script)];
-}
-
-interface AgentConfiguration {
-  readonly agent: string;
-  /** Where it goes, or how it gets there. */
-  readonly where: string;
-  readonly text: string;
-}
-
-interface Commands {
-  /** For files of this machine's user. */
-  readonly own: readonly string[];
-  /** For files of a project, which people share; undefined when those cannot say enough. */
-  readonly shared: readonly string[] | undefined;
-}
-
-/** In few lines, for whoever wants to see all of them. */
-export function agentConfigurations({ own, shared }: Commands): AgentConfiguration[] {
-  return agentNames.map((name) => {
-    const agent = agents[name];
-    if (name === "claude-code") {
-      const text = `claude mcp add kumiko -- ${own.map(quoted).join(" ")}`;
-      return { agent: agent.title, where: "run", text };
-    }
-    const forAll = name === "codex" || shared === undefined;
-    const where = forAll ? `~/${agent.global}` : agent.project;
-    const text = configurationText(agent, forAll ? own : shared);
-    return { agent: agent.title, where, text };
-  });
-}
-
-/** What to put into the agent's file, in as few lines as there can be. */
-function configurationText(agent: Agent, command: readonly string[]): string {
-  const { format, keys } = agent;
-  const [group, name] = keys;
-  const made = agent.entry(command);
-  if (format !== "toml") return JSON.stringify({ [group]: { [name]: made } });
-  const pairs = Object.entries(made).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
-  return [`[${group}.${name}]`, ...pairs].join("\n");
 }
 
 /** As a shell reads it. */

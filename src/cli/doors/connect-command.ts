@@ -34,8 +34,10 @@ export interface ConnectFlags extends OwnFlags {
 /** A file of the agent's, and what Kumiko needs in it. */
 interface Part {
   readonly path: string;
-  /** With it, or without when it is to be removed. */
-  readonly edit: (old: string) => string;
+  /** The text with it. */
+  readonly add: (old: string) => string;
+  /** The text without it. */
+  readonly take: (old: string) => string;
 }
 
 /** The agent's file, as it is and as it should be. */
@@ -44,7 +46,12 @@ interface Plan {
   readonly real: string;
   readonly before: Awaited<ReturnType<typeof readPlainFile>>;
   readonly old: string;
-  readonly text: string;
+  /** Null: it was made by us, and nothing else is in it. */
+  readonly text: string | null;
+  /** The copy of what was there before us, when that is what is there again. */
+  readonly spare?: { readonly path: string; readonly bytes: Uint8Array } | undefined;
+  /** Whether what is there now is worth a copy. */
+  readonly copies: boolean;
 }
 
 /** What became of a file. */
@@ -75,14 +82,16 @@ export async function connectAgent(
   const remove = flags.remove === true;
   const mcp: Part = {
     path: configurationFile(terminal, agent, everywhere),
-    edit: (old) => (remove ? withoutEntry(agent, old) : withEntry(agent, command, old)),
+    add: (old) => withEntry(agent, command, old),
+    take: (old) => withoutEntry(agent, old),
   };
   const own: Part | undefined = hooks && {
     path: configurationFile(terminal, hooks, everywhere),
-    edit: (old) => (remove ? withoutHooks(old, hooks) : withHooks(old, hooks, hook)),
+    add: (old) => withHooks(old, hooks, hook),
+    take: (old) => withoutHooks(old, hooks),
   };
   if (flags.write !== true && !remove) {
-    const [text, hooksText] = [mcp.edit(""), own?.edit("")];
+    const [text, hooksText] = [mcp.add(""), own?.add("")];
     if (flags.json) {
       const said = own === undefined ? null : { file: own.path, text: hooksText };
       await printJson(terminal, {
@@ -99,7 +108,8 @@ export async function connectAgent(
     }
     return exitCode.fine;
   }
-  const plans = [await planned(mcp), ...(own === undefined ? [] : [await planned(own)])];
+  const plan = remove ? removal : addition;
+  const plans = [await plan(mcp), ...(own === undefined ? [] : [await plan(own)])];
   const [entry, hooked] = await write(terminal, plans);
   const notable = remove ? [] : all;
   if (flags.json) {
@@ -134,12 +144,51 @@ function agentOf(name: string): Agent {
   );
 }
 
-async function planned({ path, edit }: Part): Promise<Plan> {
+type Read = Pick<Plan, "path" | "real" | "before" | "old">;
+
+async function read({ path }: Part): Promise<Read> {
   const real = await realTarget(path, path);
   const before = await readPlainFile(real, path);
-  const old = before === null ? "" : decodeText(before.bytes, path);
+  return { path, real, before, old: before === null ? "" : decodeText(before.bytes, path) };
+}
+
+/** What has our entry already has a copy from before it, or was made by us. */
+async function addition(part: Part): Promise<Plan> {
+  const found = await read(part);
+  return edited(part.path, () => ({
+    ...found,
+    text: part.add(found.old),
+    copies: part.take(found.old) === found.old,
+  }));
+}
+
+/**
+ * What was there before us when nothing else changed since, byte for byte; else all but our entry. A file that is left
+ * with nothing and has no copy was made by us.
+ */
+async function removal(part: Part): Promise<Plan> {
+  const found = await read(part);
+  const path = copyOf(part.path);
+  const copy = await readPlainFile(path, path);
+  return edited(part.path, (): Plan => {
+    const taken = part.take(found.old);
+    const plan = { ...found, text: taken, copies: false };
+    if (taken === found.old) return plan;
+    if (copy === null) return isBlank(taken) ? { ...plan, text: null } : plan;
+    const earlier = decodeText(copy.bytes, path);
+    return part.take(part.add(earlier)) === taken
+      ? { ...plan, text: earlier, spare: { path, bytes: copy.bytes } }
+      : plan;
+  });
+}
+
+function isBlank(text: string): boolean {
+  return /^\s*(\{\s*\}\s*)?$/.test(text.replace(/^\uFEFF/, ""));
+}
+
+function edited(path: string, edit: () => Plan): Plan {
   try {
-    return { path, real, before, old, text: edit(old) };
+    return edit();
   } catch (error) {
     if (!(error instanceof NotEditable || error instanceof SyntaxError)) throw error;
     throw new KumikoError(
@@ -177,16 +226,17 @@ function keysIn({ keys }: Agent, old: string): readonly string[] {
     : keys;
 }
 
-/** Writes what changes, all of it or nothing, each beside a copy of what was there. */
+/** Writes what changes, all of it or nothing, each beside a copy of what was there before us. */
 async function write(terminal: Terminal, plans: readonly Plan[]): Promise<Written[]> {
   using interruption = terminal.interruption();
   const changes: FileChange[] = [];
   const written: Written[] = [];
-  for (const { path, real, before, old, text } of plans) {
+  for (const { path, real, before, old, text, spare, copies } of plans) {
     const changed = text !== old;
-    const backup = changed && before !== null ? await freeName(`${path}.before-kumiko`) : null;
+    const copied = changed && copies && before !== null;
+    const backup = copied ? await freeName(copyOf(path)) : null;
     const names = { oldName: path, newName: path, context: 3 };
-    const diff = changed ? measuredUnifiedDiff(old, text, names).text : "";
+    const diff = changed ? measuredUnifiedDiff(old, text ?? "", names).text : "";
     written.push({ file: path, changed, backup, diff });
     if (!changed) continue;
     const kept = { executable: false, mode: before?.mode ?? null, owner: owner(before) };
@@ -194,11 +244,20 @@ async function write(terminal: Terminal, plans: readonly Plan[]): Promise<Writte
       const file = await realTarget(backup, backup);
       changes.push({ ...kept, path: backup, file, before: null, after: before.bytes });
     }
-    const after = Buffer.from(text);
+    const after = text === null ? null : (spare?.bytes ?? Buffer.from(text));
     changes.push({ ...kept, path, file: real, before: before?.bytes ?? null, after });
+    if (spare !== undefined) {
+      const file = await realTarget(spare.path, spare.path);
+      changes.push({ ...kept, path: spare.path, file, before: spare.bytes, after: null });
+    }
   }
   await writeFiles(changes, interruption.signal);
   return written;
+}
+
+/** Under which name what was there before us is kept. */
+function copyOf(path: string): string {
+  return `${path}.before-kumiko`;
 }
 
 function owner(before: Plan["before"]): FileChange["owner"] {
@@ -269,10 +328,10 @@ function described(
   notes: readonly string[],
 ): string {
   const lines = [
-    ...parts.flatMap(({ path, edit }) => [
+    ...parts.flatMap(({ path, add }) => [
       `${bold(terminal, agent.title)} reads ${path}:`,
       "",
-      ...edit("").trimEnd().split("\n"),
+      ...add("").trimEnd().split("\n"),
       "",
     ]),
     dim(terminal, "kumiko connect … --write puts it there and keeps everything else."),

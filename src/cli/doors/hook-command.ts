@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
-import { registeredKernel } from "../../app/folders.ts";
+import { registeredFolder } from "../../app/folders.ts";
 import { HomeFolder, homeFolder } from "../../app/index.ts";
 import { readOwnerToken } from "../../app/owner-token.ts";
 import { findServer } from "../../app/running.ts";
 import { exitCode } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
 import { type AgentName, agents } from "./agents.ts";
-import { claudeCodeCall, type OwnToolCall } from "./hook-payload.ts";
+import { claudeCodeEvent, type NewTurn, type OwnToolCall } from "./hook-payload.ts";
 
 export interface HookFlags {
   readonly home?: string;
@@ -46,44 +46,61 @@ async function told(terminal: Terminal, name: string, flags: HookFlags): Promise
   const over = AbortSignal.timeout(LIMIT);
   const hooks = agents[name as AgentName]?.hooks;
   if (hooks === undefined) return `${name} is no agent that has hooks here`;
-  const call = claudeCodeCall(await terminal.readInput(), terminal.folder);
-  if (call === undefined) return "this is about no file";
+  const event = claudeCodeEvent(await terminal.readInput(), terminal.folder);
+  if (event === undefined) return "this is about no file";
   const place = homeFolder(flags.home, terminal.environment, terminal.folder);
-  const path = await realPlace(call.path);
-  const kernel = flags.kernel ?? (await kernelOf(place, path, call.folder));
-  if (kernel === undefined) return `${path} is in no folder that has a kernel`;
+  const path = event.kind === "given_up" ? undefined : await realPlace(event.path);
+  const kernel = flags.kernel ?? (await kernelOf(place, path, event.folder));
+  if (kernel === undefined) return `${path ?? event.folder} is in no folder that has a kernel`;
   const note = await findServer(place, STARTING);
   const token = note === undefined ? undefined : await readOwnerToken(place);
   if (note === undefined || token === undefined) return `no server runs for ${place}`;
   // As `kumiko mcp` has it, so that both are one agent: what the person said, else what the agent calls itself.
-  const actor = flags.actor ?? (terminal.environment["KUMIKO_ACTOR"] || hooks.actor);
+  const actor = flags.actor ?? (terminal.environment["KUMIKO_AGENT"] || hooks.actor);
   const { serverAccess } = await import("../home/server-access.ts");
   const patience = { first: ANSWER, later: LOST };
   await using access = await serverAccess({ url: note.url, token }, patience);
   const made = {
     name: "file_changed",
-    arguments: { path, ...saidOf(call) },
+    arguments: saidOf(event, path),
     actor,
-    ...(call.call !== undefined && { call_id: call.call }),
+    ...("call" in event && event.call !== undefined && { call_id: event.call }),
   };
   const answer = access.kernel(kernel, (each) => each.executeTool(made), { retry: false });
   await untilOver(over, answer);
-  return `${actor} ${call.begins ? "is about to change" : "changed"} ${path} in ${kernel}`;
+  return `${actor} ${toldAs[event.kind]} ${path ?? "in this session"} in ${kernel}`;
 }
 
-function saidOf({ begins, tool, turn }: OwnToolCall): { [name: string]: unknown } {
+const toldAs = {
+  begins: "is about to change",
+  ended: "changed",
+  given_up: "has nothing under way",
+};
+
+function saidOf(
+  event: OwnToolCall | NewTurn,
+  path: string | undefined,
+): { [name: string]: unknown } {
+  if (event.kind === "given_up") return { given_up: true, turn: event.turn };
+  const { kind, tool, turn, announced } = event;
   return {
-    ...(begins && { begins }),
+    path,
+    ...(kind === "begins" && { begins: true, ...announced }),
     ...(tool !== undefined && { tool }),
     ...(turn !== undefined && { turn }),
   };
 }
 
 /** That of the file's folder; else that of the folder in which the agent works, which may have mounted others. */
-async function kernelOf(place: string, path: string, works: string): Promise<string | undefined> {
+async function kernelOf(
+  place: string,
+  path: string | undefined,
+  works: string,
+): Promise<string | undefined> {
   const home = new HomeFolder(place, "kumiko hook");
-  const [own, around] = [nearestFolder(dirname(path)), nearestFolder(works)];
-  return (await registeredKernel(home, own)) ?? (await registeredKernel(home, around));
+  const own =
+    path === undefined ? undefined : await registeredFolder(home, nearestFolder(dirname(path)));
+  return (own ?? (await registeredFolder(home, nearestFolder(works))))?.kernel;
 }
 
 /** As the mount knows it, whatever links the agent came by. A link that is the file itself stays one. */

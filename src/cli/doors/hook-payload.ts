@@ -2,42 +2,81 @@ import { resolve } from "node:path";
 
 /** What an agent's hook says of one of the agent's own tools. */
 export interface OwnToolCall {
+  readonly kind: "begins" | "ended";
   /** The file it changes, absolute. */
   readonly path: string;
   /** Where the agent works. */
   readonly folder: string;
-  /** It is about to; otherwise it has. */
-  readonly begins: boolean;
   readonly tool: string | undefined;
   /** The agent's session. */
   readonly turn: string | undefined;
   readonly call: string | undefined;
+  /** What it will write, as `file_changed` takes it; nothing once it is written. */
+  readonly announced: { readonly [name: string]: unknown };
 }
 
-const events: { readonly [event: string]: "before" | "after" } = {
-  PreToolUse: "before",
-  PostToolUse: "after",
-};
+/** Its person speaks again: what it announced and did not do was refused, or stopped. */
+export interface NewTurn {
+  readonly kind: "given_up";
+  readonly folder: string;
+  readonly turn: string;
+}
 
 /** What Claude Code hands to a hook on standard input; undefined when it is about no file. */
-export function claudeCodeCall(input: Uint8Array, folder: string): OwnToolCall | undefined {
+export function claudeCodeEvent(
+  input: Uint8Array,
+  folder: string,
+): OwnToolCall | NewTurn | undefined {
   const payload = recordOf(JSON.parse(Buffer.from(input).toString("utf8")));
-  const when = events[textOf(payload["hook_event_name"]) ?? ""];
-  const { file_path: file, notebook_path: notebook } = recordOf(payload["tool_input"]);
-  const path = textOf(file) ?? textOf(notebook);
-  if (when === undefined || path === undefined) return undefined;
+  const event = textOf(payload["hook_event_name"]);
   const works = textOf(payload["cwd"]) ?? folder;
+  const turn = textOf(payload["session_id"]);
+  if (event === "UserPromptSubmit")
+    return turn === undefined ? undefined : { kind: "given_up", folder: works, turn };
+  const begins = event === "PreToolUse";
+  const used = recordOf(payload["tool_input"]);
+  const path = textOf(used["file_path"]) ?? textOf(used["notebook_path"]);
+  if ((!begins && event !== "PostToolUse") || path === undefined) return undefined;
+  const tool = textOf(payload["tool_name"]);
   return {
+    kind: begins ? "begins" : "ended",
     path: resolve(works, path),
     folder: works,
-    begins: when === "before",
-    tool: textOf(payload["tool_name"]),
-    turn: textOf(payload["session_id"]),
+    tool,
+    turn,
     call: textOf(payload["tool_use_id"]),
+    announced: begins ? announcedBy(used) : {},
   };
 }
 
-function recordOf(value: unknown): { readonly [name: string]: unknown } {
+type Fields = { readonly [name: string]: unknown };
+
+/** Of a tool whose arguments say nothing of what it writes nothing is believed beforehand. */
+function announcedBy(used: Fields): Fields {
+  const { content, edits, new_source: source } = used;
+  if (typeof content === "string") return { content };
+  const replacements = Array.isArray(edits) ? edits.map(replacementOf) : [replacementOf(used)];
+  const known = replacements.filter((each) => each !== undefined);
+  if (known.length > 0 && known.length === replacements.length) return { edits: known };
+  return { holds: typeof source === "string" ? notebookLines(source) : [] };
+}
+
+function replacementOf(value: unknown): Fields | undefined {
+  const { old_string: old, new_string: by, replace_all: all } = recordOf(value);
+  if (typeof old !== "string" || typeof by !== "string") return undefined;
+  return { old, new: by, ...(all === true && { all }) };
+}
+
+/** Lines of a cell, as they stand in the notebook's JSON. */
+function notebookLines(source: string): string[] {
+  const lines = source.split("\n").filter((line) => line.trim() !== "");
+  return [...new Set(lines)].slice(0, LINES).map((line) => JSON.stringify(line).slice(1, -1));
+}
+
+/** Enough to know a cell by. */
+const LINES = 200;
+
+function recordOf(value: unknown): Fields {
   return typeof value === "object" && value !== null ? { ...value } : {};
 }
 

@@ -1,17 +1,17 @@
 import { once } from "node:events";
 import { basename } from "node:path";
-import { actorName, HomeFolder } from "../../app/index.ts";
-import { folderAbove } from "../../app/folders.ts";
+import { actorName } from "../../app/index.ts";
 import { type LogLevel, logLevels, openLog } from "../../app/log.ts";
 import { findServer } from "../../app/running.ts";
 import { type RunningServer, startServer, USUAL_PORT } from "../../app/server.ts";
 import { KumikoError } from "../../base/index.ts";
-import { printJson } from "../answer.ts";
+import { printJson, styled } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
+import { widest } from "../home/columns.ts";
 import { bold, dim } from "../home/paint.ts";
 import type { Terminal } from "../terminal.ts";
 import { readVersion } from "../version.ts";
-import { agentConfigurations } from "./agents.ts";
+import { agentNames, agents, quoted, startedAs } from "./agents.ts";
 import { askAsOwner } from "./ask.ts";
 import { forgetOpened, openInBrowser } from "./browser.ts";
 import { endsWithAgent } from "./in-agent.ts";
@@ -32,6 +32,7 @@ interface Place {
   readonly url: string;
   readonly kernel: string;
   readonly folder: string;
+  readonly trouble?: string | undefined;
   readonly link: string;
   readonly joined: boolean;
   readonly pid: number;
@@ -44,10 +45,9 @@ export async function serve(terminal: Terminal, flags: ServeFlags): Promise<numb
   const server = await started(terminal, flags);
   if (server === undefined) return join(terminal, flags);
   await using running = server;
-  const { url, kernel = "" } = running;
-  const { folder } = terminal;
+  const { url } = running;
   const own = { pid: process.pid, joined: false, in_agent: false };
-  await tell(terminal, flags, { url, kernel, folder, link: await running.link(), ...own });
+  await tell(terminal, flags, { url, ...running.folder!, link: await running.link(), ...own });
   if (!interruption.signal.aborted) await once(interruption.signal, "abort");
   // Whoever interrupts again does not want to wait: the system then ends the process at once.
   interruption[Symbol.dispose]();
@@ -71,6 +71,7 @@ async function started(terminal: Terminal, flags: ServeFlags): Promise<RunningSe
     return await startServer({
       home: placeOf(terminal, flags),
       folder: terminal.folder,
+      mount: true,
       actor: actorName(undefined, terminal.environment),
       version: readVersion(),
       host,
@@ -124,24 +125,20 @@ async function join(terminal: Terminal, flags: ServeFlags): Promise<number> {
       { home, url },
     );
   }
-  const known = await askAsOwner(terminal, flags, found, "POST", "/kernels", {
-    body: { folder: terminal.folder },
-  });
-  const { kernel, folder } = known as { kernel: string; folder: string };
+  const known = (await askAsOwner(terminal, flags, found, "POST", "/kernels", {
+    body: { folder: terminal.folder, mount: true },
+  })) as NonNullable<RunningServer["folder"]>;
   const link = await linkTo(terminal, flags, url);
-  await tell(terminal, flags, { url, kernel, folder, link, joined: true, pid, in_agent });
+  await tell(terminal, flags, { url, ...known, link, joined: true, pid, in_agent });
   return exitCode.fine;
 }
 
 async function tell(terminal: Terminal, flags: ServeFlags, place: Place): Promise<void> {
   const home = placeOf(terminal, flags);
   const mcp = mcpCommand(terminal, flags);
-  const { command, missing } = sharedMcpCommand(terminal);
-  const shared = missing || !isUsualHome(terminal, flags) ? undefined : command;
-  const above = (await folderAbove(new HomeFolder(home, "kumiko serve"), place.folder)) ?? null;
   if (flags.open === true) await openInBrowser(terminal, home, place.link);
   if (flags.json) {
-    await printJson(terminal, { ok: true, ...place, above, home, mcp });
+    await printJson(terminal, { ok: true, ...place, home, mcp });
     return;
   }
   const strong = (text: string): string => bold(terminal, text);
@@ -150,21 +147,14 @@ async function tell(terminal: Terminal, flags: ServeFlags, place: Place): Promis
     ...(place.in_agent ? [endsWithAgent(place.pid)] : []),
     "",
     `  folder  ${place.folder}  ${dim(terminal, `kernel ${place.kernel}`)}`,
-    ...(above === null
-      ? []
-      : [
-          `          ${dim(terminal, `the folder above, ${above.folder}, has kernel ${above.kernel}`)}`,
-        ]),
+    ...(place.trouble === undefined ? [] : [`          ${styled(terminal, "red", place.trouble)}`]),
     `  home    ${home}`,
     `  page    ${place.link}`,
     `          ${dim(terminal, "good once and for an hour; kumiko status --link prints another")}`,
     "",
-    "Connect an agent that works in this folder:",
+    "Connect an agent that works in this folder; without --write, what it needs is only shown:",
     "",
-    ...agentConfigurations({ own: mcp, shared }).flatMap(({ agent, where, text }) => [
-      `  ${strong(agent)} ${dim(terminal, `(${where})`)}`,
-      ...text.split("\n").map((line) => `    ${line}`),
-    ]),
+    ...connectLines(terminal, flags),
     ...(place.joined ? [] : ["", dim(terminal, "Ctrl-C stops it.")]),
   ];
   await terminal.print(`${lines.join("\n")}\n`);
@@ -173,6 +163,19 @@ async function tell(terminal: Terminal, flags: ServeFlags, place: Place): Promis
       `kumiko: other machines can reach ${place.url}, and nothing on the way is encrypted: anyone there who reads a token has it.\n`,
     );
   }
+}
+
+/** With paths of this machine only where the agent would not find this command or this home otherwise. */
+function connectLines(terminal: Terminal, flags: ServeFlags): string[] {
+  const { missing } = sharedMcpCommand(terminal);
+  const command = missing ? quoted(startedAs().at(-1)!) : "kumiko";
+  const home = flags.home === undefined ? "" : ` --home ${quoted(placeOf(terminal, flags))}`;
+  const own = missing || !isUsualHome(terminal, flags) ? ` --absolute${home}` : "";
+  const width = widest(agentNames.map((name) => agents[name].title));
+  return agentNames.map((name) => {
+    const title = bold(terminal, agents[name].title.padEnd(width));
+    return `  ${title}  ${command} connect ${name} --write${own}`;
+  });
 }
 
 function isLoopback(host: string | undefined): boolean {

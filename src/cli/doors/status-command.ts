@@ -22,8 +22,14 @@ export async function showStatus(terminal: Terminal, flags: StatusFlags): Promis
   const home = placeOf(terminal, flags);
   const found = await findServer(home);
   if (found === undefined) {
-    if (flags.json) await printJson(terminal, { ok: true, running: false, home });
-    else await terminal.print(`No server runs for ${home}. Start one with kumiko serve.\n`);
+    const { restingKernels } = await import("./resting-kernels.ts");
+    const kernels = await restingKernels(terminal, home);
+    if (flags.json) await printJson(terminal, { ok: true, running: false, home, kernels });
+    else {
+      const lines = [`No server runs for ${home}. Start one with kumiko serve.`];
+      if (kernels.length > 0) lines.push("", ...kernelLines(terminal, { kernels }));
+      await terminal.print(`${lines.join("\n")}\n`);
+    }
     return exitCode.different;
   }
   const status = (await askAsOwner(terminal, flags, found, "GET", "/status.json")) as Status;
@@ -58,7 +64,7 @@ export async function showStatus(terminal: Terminal, flags: StatusFlags): Promis
   return exitCode.fine;
 }
 
-function kernelLines(terminal: Terminal, { kernels }: Status): string[] {
+function kernelLines(terminal: Terminal, { kernels }: Pick<Status, "kernels">): string[] {
   const names = widest(kernels.map(({ kernel }) => kernel));
   const folders = widest(kernels.map(({ folder }) => folder ?? ""));
   return kernels.flatMap(({ kernel, folder, bytes, contexts, position, mounts }) => {

@@ -21,8 +21,15 @@ export function addDoorVerbs(terminal: Terminal, program: Command, finish: Finis
     .option("--allow-host <name>", "a further name it may be called by", collected, [])
     .option("--open", "open the page in a browser")
     .option("--log <level>", "silent, error, warn, info, debug or trace", "info");
-  verb("status", "say which server runs, its kernels and who is connected", (_, flags) =>
-    import("./status-command.ts").then(({ showStatus }) => showStatus(terminal, flags)),
+  verb(
+    "status [path]",
+    "say which server runs, its kernels and who is connected; of a path, how the file stands",
+    (path, flags) =>
+      path === ""
+        ? import("./status-command.ts").then(({ showStatus }) => showStatus(terminal, flags))
+        : import("../files/status-file.ts").then(({ showFileStatus }) =>
+            showFileStatus(terminal, path, flags),
+          ),
   ).option("--link", "also print a new link for the page");
 
   const group = program
@@ -66,7 +73,7 @@ function verbIn(terminal: Terminal, group: Command, finish: Finish) {
     const takesName = command.registeredArguments.length > 0;
     return command.action(async (...given: unknown[]) => {
       const flags = given[takesName ? 1 : 0] as Flags;
-      const name = takesName ? String(given[0]) : "";
+      const name = takesName ? ((given[0] as string | undefined) ?? "") : "";
       finish(await answering(terminal, flags.json, () => run(name, flags)));
     });
   };

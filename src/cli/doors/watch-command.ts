@@ -3,7 +3,13 @@ import { WebSocket } from "ws";
 import { HomeFolder } from "../../app/index.ts";
 import { findServer, type ServerNote } from "../../app/running.ts";
 import { KumikoError, nearest } from "../../base/index.ts";
-import { connect, type Feed, type FeedNews, type KumikoClient } from "../../client/index.ts";
+import {
+  connect,
+  type Feed,
+  type FeedNews,
+  type KernelClient,
+  type KumikoClient,
+} from "../../client/index.ts";
 import type { LiveTopic } from "../../protocol/index.ts";
 import { exitCode } from "../exit-code.ts";
 import { chosenKernel } from "../home/chosen-kernel.ts";
@@ -12,6 +18,7 @@ import { dim } from "../home/paint.ts";
 import type { Terminal } from "../terminal.ts";
 import { type OwnFlags, placeOf } from "./place.ts";
 import { WatchedEvents } from "./watched-event.ts";
+import { WatchedFiles } from "./watched-files.ts";
 
 export interface WatchFlags extends OwnFlags {
   readonly kernel?: string;
@@ -44,6 +51,7 @@ class Watching {
   readonly #flags: WatchFlags;
   readonly #topics: ReadonlySet<string>;
   readonly #events: WatchedEvents;
+  readonly #files: WatchedFiles;
   #position: number | undefined;
   /** The token that the server did not take, until it takes another. */
   #refused: string | undefined;
@@ -51,6 +59,7 @@ class Watching {
   constructor(terminal: Terminal, flags: WatchFlags, topics: ReadonlySet<string>) {
     this.#terminal = terminal;
     this.#events = new WatchedEvents(terminal);
+    this.#files = new WatchedFiles(terminal);
     this.#flags = flags;
     this.#topics = topics;
     this.#position = flags.from;
@@ -123,10 +132,11 @@ class Watching {
     const from = this.#position;
     // Only blocks can be chosen by their context at the server.
     const chosen = topics.length > 0 ? { topics } : { context };
-    return client.kernel(kernel).feed((news) => this.#show(news), { from, ...chosen });
+    const watched = client.kernel(kernel);
+    return watched.feed((news) => this.#show(watched, news), { from, ...chosen });
   }
 
-  async #show(news: FeedNews): Promise<void> {
+  async #show(kernel: KernelClient, news: FeedNews): Promise<void> {
     const { json } = this.#flags;
     if (news.kind === "resumed") {
       const missed =
@@ -139,11 +149,16 @@ class Watching {
       await this.#say(`damaged on disk and left out: ${which}`);
     } else if (news.kind === "blocks") {
       const events = news.events.filter(({ block }) => this.#isWanted(block));
-      await this.#print(
-        events.map((event) =>
-          json ? JSON.stringify({ topic: "block", ...event }) : this.#events.event(event),
-        ),
-      );
+      const lines: string[] = [];
+      for (const event of events) {
+        const path = await this.#files.pathOf(kernel, event);
+        lines.push(
+          json
+            ? JSON.stringify({ topic: "block", ...event, path })
+            : this.#events.event(event, path ?? event.block),
+        );
+      }
+      await this.#print(lines);
     } else {
       const events = news.events.filter(({ notice }) => this.#isOfContext(notice));
       await this.#print(

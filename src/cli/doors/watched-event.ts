@@ -24,24 +24,17 @@ export class WatchedEvents {
     this.#width = Math.min(WIDTH, (terminal.columns ?? Infinity) - INDENT.length - 2);
   }
 
-  /** One change of a block: who, with what, where, and what was said. */
-  event({
-    position,
-    block,
-    version,
-    actor,
-    time,
-    tool,
-    change,
-    state,
-    message,
-  }: FeedEvent): string {
+  /** One change of a block, under a name for people: who, with what, where, and what was said. */
+  event(
+    { position, version, actor, time, tool, change, state, message }: FeedEvent,
+    name: string,
+  ): string {
     const [day, clock] = this.#moment(time);
     const [at, who, how, where, which] = this.#aligned([
       String(position),
       actor,
       (tool ?? "").replace(/^block_/, ""),
-      block,
+      name,
       `version ${version}`,
     ]);
     const head = [

@@ -28,7 +28,7 @@ export function listConflicts(
     else {
       const [first] = conflicts;
       const lines = conflicts.flatMap((each) => [...printConflict(terminal, each), ""]);
-      const hint = `${counted(conflicts.length, "conflict")}. Decide with: kumiko resolve ${first!.conflict} disk|mine|both, or --text <file>`;
+      const hint = `${counted(conflicts.length, "conflict")}. Decide with: kumiko resolve ${first!.conflict} disk|mine|both|now (mine: what is in memory), or --text <file>`;
       await terminal.print(`${[...lines, dim(terminal, hint)].join("\n")}\n`);
     }
     return conflicts.length > 0 ? exitCode.different : exitCode.fine;
@@ -60,7 +60,7 @@ async function conflictsOf(
   return unseen.length > 0 ? ask() : found;
 }
 
-const choices = ["disk", "mine", "both"];
+const choices = ["disk", "mine", "both", "now"];
 
 export interface ResolveFlags extends HomeFlags {
   readonly text?: string;
@@ -70,6 +70,7 @@ interface Resolved {
   readonly path: string;
   readonly block_id: string;
   readonly version: number;
+  readonly edit?: string;
 }
 
 export async function resolveConflict(
@@ -83,7 +84,7 @@ export async function resolveConflict(
   if ((file === undefined) !== isChoice || (choice !== undefined && !isChoice)) {
     throw new KumikoError(
       "invalid_argument",
-      `Say whose lines stand there from now on: kumiko resolve ${conflict} disk, mine or both; or your own with --text <file>.`,
+      `Say whose lines stand there from now on: kumiko resolve ${conflict} disk, mine or both; as the block says it now: now; or your own with --text <file>.`,
       { choices },
     );
   }
@@ -95,10 +96,12 @@ export async function resolveConflict(
     const answer = await callFileTool<Resolved>(kernel, caller, "file_resolve", call);
     const { block_id: path } = await withShownPaths(terminal, kernel, answer);
     if (flags.json) await printJson(terminal, { ok: true, conflict, ...answer, path });
-    else
-      await terminal.print(
-        `${conflict} is resolved: ${bold(terminal, path)} is now version ${answer.version} ${dim(terminal, "kumiko undo takes it back")}\n`,
-      );
+    else {
+      const undo =
+        answer.edit === undefined ? "" : ` ${dim(terminal, "(kumiko undo takes it back)")}`;
+      const now = answer.edit === undefined ? "stays as it is" : `is now version ${answer.version}`;
+      await terminal.print(`${conflict} is resolved: ${bold(terminal, path)} ${now}${undo}\n`);
+    }
     return exitCode.fine;
   });
 }

@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { setInterval } from "node:timers";
 import { KumikoError } from "../../base/index.ts";
 import { printJson, styled } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
@@ -12,16 +11,22 @@ import { pathFrom, shownPath, withShownPaths } from "../home/paths.ts";
 import { withKernel } from "../home/with-kernel.ts";
 import type { Terminal } from "../terminal.ts";
 import { callFileTool } from "./call-file-tool.ts";
+import { EditedCopy } from "./edited-copy.ts";
 
-/** Milliseconds after which it is said again who writes: shorter than that is believed. */
-const AGAIN = 20_000;
 const COMMAND = "kumiko edit";
-const TOOL = "edit";
 
-interface Changed {
-  readonly path: string;
-  readonly block_id?: string;
-  readonly version?: number;
+/** What the editor's text is made of. */
+interface Opened {
+  readonly text: string;
+  /** 0 when there is no such file. */
+  readonly version: number;
+  /** Whether no version of the file says that. */
+  readonly isOwn: boolean;
+}
+
+interface Merged {
+  readonly version: number;
+  readonly merged: boolean;
 }
 
 interface Entry {
@@ -30,8 +35,9 @@ interface Entry {
 }
 
 /**
- * Opens the file itself in the person's editor: what others write meanwhile is on disk too, where the editor sees it, and
- * what the person saved is taken in as theirs. The kernel is free for others while the editor is open.
+ * Opens a copy of what the file's block says now in the person's editor, and merges whatever is saved there: with the
+ * file itself, nobody could tell what a person took out from what the editor had never seen. The kernel is free for
+ * others while the editor is open.
  */
 export async function editFile(
   terminal: Terminal,
@@ -40,31 +46,39 @@ export async function editFile(
 ): Promise<number> {
   const file = pathFrom(terminal, given);
   const editor = editorOf(terminal);
-  const before = await announce(terminal, file, flags);
-  const failure = await waitForEditor(terminal, editor, file, async () => {
-    if (before.server !== undefined) await announce(terminal, file, flags);
-  });
-  const name = shownPath(terminal, file);
+  const opened = await open(terminal, file, flags);
+  await using copy = await EditedCopy.make(file, opened.version === 0 ? undefined : opened.text);
+  const failure = await edited(terminal, { editor, copy, file, opened, flags });
+  if (failure !== undefined) await terminal.complain(`kumiko: ${failure}\n`);
   return withKernel(terminal, flags, COMMAND, async (kernel, caller) => {
-    const input = { path: file, tool: TOOL };
-    const after = await callFileTool<Changed>(kernel, caller, "file_changed", input);
-    const { block_id = "", version = 0 } = after;
-    const history = await callFileTool<{ versions: Entry[] }>(kernel, caller, "block_history", {
-      block_id,
-      limit: 1000,
-    });
-    const versions = history.versions.filter((each) => each.version > (before.version ?? 0));
-    const status = await callFileTool<{ conflicts: FileConflict[] }>(
-      kernel,
-      caller,
+    const ask = <Answer>(tool: string, input: { readonly [name: string]: unknown }) =>
+      callFileTool<Answer>(kernel, caller, tool, input);
+    const name = shownPath(terminal, file);
+    const status = await ask<{ files: { block_id?: string }[]; conflicts: FileConflict[] }>(
       "file_status",
       { path: file },
     );
+    const block_id = status.files[0]?.block_id;
+    const history =
+      block_id === undefined
+        ? { versions: [] }
+        : await ask<{ versions: Entry[] }>("block_history", { block_id, limit: 1000 });
+    const versions = history.versions.filter((each) => each.version > opened.version);
+    const version = history.versions[0]?.version ?? 0;
     const { conflicts } = status;
-    if (failure !== undefined) await terminal.complain(`kumiko: ${failure}\n`);
     if (flags.json) {
-      const facts = { path: name, block_id, from_version: before.version ?? null, version };
-      await printJson(terminal, { ok: true, counted_from: 0, ...facts, versions, conflicts });
+      const from_version = opened.version === 0 ? null : opened.version;
+      const facts = { path: name, block_id: block_id ?? null, from_version, version };
+      const ended = failure === undefined ? {} : { editor: failure };
+      const ok = failure === undefined;
+      await printJson(terminal, {
+        ok,
+        counted_from: 0,
+        ...facts,
+        ...ended,
+        versions,
+        conflicts,
+      });
     } else {
       const shown = await withShownPaths(terminal, kernel, conflicts);
       const lines = [
@@ -73,49 +87,96 @@ export async function editFile(
       ];
       await terminal.print(`${lines.join("\n")}\n`);
     }
+    if (failure !== undefined) return exitCode.trouble;
     return conflicts.length > 0 ? exitCode.different : exitCode.fine;
   });
 }
 
-/** From now on what is saved there is this person's. Refused when the rules do not let them. */
-function announce(
-  terminal: Terminal,
-  file: string,
-  flags: HomeFlags,
-): Promise<Changed & { readonly server: string | undefined }> {
+/** What the file says, if this person may change it. */
+function open(terminal: Terminal, file: string, flags: HomeFlags): Promise<Opened> {
   return withKernel(terminal, flags, COMMAND, async (kernel, caller) => {
-    const input = { path: file, begins: true, tool: TOOL };
-    const answer = await callFileTool<Changed>(kernel, caller, "file_changed", input);
-    return { ...answer, server: kernel.server };
+    let [text, version] = ["", 0];
+    try {
+      const input = { block_id: file, line_numbers: false };
+      const read = await callFileTool<{ content: string; version: number }>(
+        kernel,
+        caller,
+        "block_read",
+        input,
+      );
+      [text, version] = [read.content, read.version];
+    } catch (error) {
+      if (!(error instanceof KumikoError) || error.code !== "not_on_disk") throw error;
+    }
+    // It changes nothing, and is refused when a change would be.
+    const input = { path: file, text, base_version: version };
+    await callFileTool<Merged>(kernel, caller, "file_merge", input);
+    return { text, version, isOwn: false };
   });
 }
 
-/** Ctrl-C is the editor's. Gives what to tell when the editor, or what was said meanwhile, failed. */
+interface Session {
+  readonly editor: string;
+  readonly copy: EditedCopy;
+  readonly file: string;
+  readonly opened: Opened;
+  readonly flags: HomeFlags;
+}
+
+/** Merges what is saved, each time. Gives what to tell of the editor. */
+async function edited(
+  terminal: Terminal,
+  { editor, copy, file, opened, flags }: Session,
+): Promise<string | undefined> {
+  let last = opened;
+  const merge = async (): Promise<void> => {
+    const text = await copy.read();
+    if (text === undefined || text === last.text) return;
+    const { version, merged } = await withKernel(terminal, flags, COMMAND, (kernel, caller) => {
+      const base = last.isOwn ? { base: last.text } : {};
+      const input = { path: file, text, base_version: last.version, ...base };
+      return callFileTool<Merged>(kernel, caller, "file_merge", input);
+    });
+    last = { text, version, isOwn: merged };
+  };
+  let merging = Promise.resolve();
+  let failure: string | undefined;
+  {
+    // One that fails is made again at the next save, or at the end, where it is told.
+    using _ = copy.onSaved(() => {
+      merging = merging.then(merge).catch(() => undefined);
+    });
+    failure = await waitForEditor(terminal, editor, copy.path);
+  }
+  await merging;
+  try {
+    await merge();
+  } catch (error) {
+    copy.keep();
+    await terminal.complain(`kumiko: what you wrote is kept in ${copy.path}\n`);
+    throw error;
+  }
+  return failure;
+}
+
+/** Ctrl-C is the editor's. Gives what to tell when it failed. */
 async function waitForEditor(
   terminal: Terminal,
   editor: string,
   file: string,
-  again: () => Promise<void>,
 ): Promise<string | undefined> {
   using _ = terminal.interruption();
-  let failure: string | undefined;
-  const repeating = setInterval(() => {
-    again().catch((error: unknown) => {
-      failure = `what you saved may be blamed on disk: ${error instanceof Error ? error.message : String(error)}`;
-    });
-  }, AGAIN);
-  try {
-    const child = spawn("sh", ["-c", `${editor} "$@"`, editor, file], {
-      cwd: terminal.folder,
-      env: { ...process.env, ...terminal.environment },
-      stdio: "inherit",
-    });
-    const [code, signal] = (await once(child, "close")) as [number | null, string | null];
-    if (code === 0) return failure;
-    return `the editor (${editor}) ended with ${code ?? signal}; what it saved is taken in`;
-  } finally {
-    clearInterval(repeating);
-  }
+  const child = spawn("sh", ["-c", `${editor} "$@"`, editor, file], {
+    cwd: terminal.folder,
+    env: { ...process.env, ...terminal.environment },
+    stdio: "inherit",
+  });
+  const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+  if (code === 0) return undefined;
+  // The shell's word for a program that it does not find.
+  if (code === 127)
+    return `the editor (${editor}) was not found: set $VISUAL or $EDITOR to another`;
+  return `the editor (${editor}) ended with ${code ?? signal}; what it saved is taken in`;
 }
 
 function editorOf({ environment }: Terminal): string {
@@ -135,7 +196,8 @@ function told(
   versions: readonly Entry[],
   actor: string,
 ): string[] {
-  if (versions.length === 0) return [`${bold(terminal, name)} ${dim(terminal, "is as it was")}`];
+  const nothing = version === 0 ? "was not written" : "is as it was";
+  if (versions.length === 0) return [`${bold(terminal, name)} ${dim(terminal, nothing)}`];
   const others = [...new Set(versions.map((each) => each.actor))].filter((each) => each !== actor);
   const own = versions.some((each) => each.actor === actor);
   const what = own

@@ -1,6 +1,6 @@
-import { existsSync } from "node:fs";
-import { join, relative } from "node:path";
-import { KumikoError } from "../../base/index.ts";
+import { existsSync, lstatSync, readdirSync, statSync } from "node:fs";
+import { basename, dirname, join, relative } from "node:path";
+import { KumikoError, nearest } from "../../base/index.ts";
 import type { RpcAnswers } from "../../protocol/index.ts";
 import { printJson } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
@@ -29,7 +29,8 @@ type Mounts = RpcAnswers["Kernel"]["mounts"];
 export function listFiles(terminal: Terminal, given: string, flags: ListFlags): Promise<number> {
   return withKernel(terminal, flags, "kumiko ls", async (kernel, caller) => {
     const mounts = await kernel.ask((each) => each.mounts());
-    const { mount, folder, pattern } = wanted(terminal, mounts, given);
+    const { mount, folder, pattern, place } = wanted(terminal, mounts, given);
+    if (place !== undefined && !isThere(place)) throw absent(terminal, given, place);
     const files: ListedFile[] = [];
     for (let after: string | undefined; ;) {
       const page: Page = await callFileTool(kernel, caller, "file_list", {
@@ -58,6 +59,8 @@ interface Wanted {
   readonly mount: string;
   readonly folder: string;
   readonly pattern: string | undefined;
+  /** The one path that is meant, when it is no pattern. */
+  readonly place: string | undefined;
 }
 
 /** What is below where the person stands, or what is meant from there. */
@@ -66,19 +69,46 @@ function wanted(terminal: Terminal, mounts: Mounts, given: string): Wanted {
   if (name !== undefined) {
     const found = mounts.find(({ mount }) => mount === name);
     if (found === undefined) throw nowhere(given, mounts);
-    return { ...found, pattern: rest === "" ? undefined : rest };
+    const place = isGlob(rest) ? undefined : join(found.folder, rest);
+    return { ...found, pattern: rest === "" ? undefined : rest, place };
   }
-  const isPattern = /[*?[{]/.test(given) && !existsSync(pathFrom(terminal, given));
+  const isPattern = isGlob(given) && !existsSync(pathFrom(terminal, given));
   const place = isPattern ? standing(terminal) : pathFrom(terminal, given);
   const inside = mounts.find(({ folder }) => place === folder || place.startsWith(`${folder}/`));
   const [first] = mounts;
   const found = inside ?? (given === "" ? first : undefined);
   if (found === undefined) throw nowhere(given === "" ? place : given, mounts);
   const below = inside === undefined ? "" : escaped(relative(found.folder, place));
-  if (!isPattern) return { ...found, pattern: below === "" ? undefined : `/${below}` };
+  if (!isPattern) return { ...found, pattern: below === "" ? undefined : `/${below}`, place };
   const start = below === "" ? "" : `${below}/`;
   const anchored = given.includes("/") ? `/${start}${given.replace(/^\//, "")}` : undefined;
-  return { ...found, pattern: anchored ?? (start === "" ? given : `/${start}**/${given}`) };
+  const pattern = anchored ?? (start === "" ? given : `/${start}**/${given}`);
+  return { ...found, pattern, place: undefined };
+}
+
+function isGlob(given: string): boolean {
+  return /[*?[{]/.test(given);
+}
+
+/** Also a link that leads nowhere. */
+function isThere(place: string): boolean {
+  if (existsSync(place)) return true;
+  return isFolder(dirname(place)) && lstatSync(place, { throwIfNoEntry: false }) !== undefined;
+}
+
+function isFolder(path: string): boolean {
+  return existsSync(path) && statSync(path).isDirectory();
+}
+
+function absent(terminal: Terminal, given: string, place: string): KumikoError {
+  const folder = dirname(place);
+  const near = isFolder(folder) ? nearest(basename(place), readdirSync(folder)) : undefined;
+  const meant = near === undefined ? undefined : shownPath(terminal, join(folder, near));
+  return new KumikoError(
+    "not_on_disk",
+    `There is nothing called ${given}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`,
+    { path: given, ...(meant !== undefined && { near: meant }) },
+  );
 }
 
 /** A folder's name is no pattern. */

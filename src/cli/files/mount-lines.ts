@@ -14,11 +14,19 @@ export function mountLines(terminal: Terminal, mounts: readonly MountedFolder[])
   const facts = mounts.map(factsOf);
   const room = Math.max(20, columns - names - widest(facts) - 4);
   const folders = Math.min(room, widest(mounts.map(({ folder }) => folder)));
-  return mounts.flatMap(({ mount: name, folder, conflicts, trouble }, at) => {
+  return mounts.flatMap((mounted, at) => {
+    const { mount: name, folder, conflicts, trouble } = mounted;
     const painted = conflicts > 0 ? styled(terminal, "red", facts[at]!) : dim(terminal, facts[at]!);
     const row = `${bold(terminal, `@${name}`.padEnd(names))}  ${shortened(folder, folders).padEnd(folders)}  ${painted}`;
-    return trouble === undefined ? [row] : [row, `  ${styled(terminal, "red", trouble)}`];
+    const rules = ruleLines(mounted).map((line) => `  ${dim(terminal, line)}`);
+    const told = trouble === undefined ? [] : [`  ${styled(terminal, "red", trouble)}`];
+    return [row, ...rules, ...told];
   });
+}
+
+/** The rules that were given with it, and hold before those of its file. */
+export function ruleLines({ rules }: Pick<MountedFolder, "rules">): string[] {
+  return rules.map((rule) => `--rule ${/^[\w@%+=:,./-]+$/.test(rule) ? rule : `'${rule}'`}`);
 }
 
 function factsOf({ files, unsaved, conflicts, manual }: MountedFolder): string {

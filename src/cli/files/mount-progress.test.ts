@@ -10,10 +10,14 @@ beforeEach(
 afterEach(() => void vi.useRealTimers());
 
 /** A server that has looked at so many files, and a terminal somebody watches. */
-function setting(files: number): { kernel: OpenKernel; terminal: Terminal; shown: string[] } {
+function setting(
+  files: number,
+  total: number | undefined,
+): { kernel: OpenKernel; terminal: Terminal; shown: string[] } {
   const feed: Pick<RpcKernel, "feed"> = {
     async feed(listener) {
-      const notice = { task: "t", what: "w", state: "running", done: files } as const;
+      const counted = { done: files, ...(total !== undefined && { total }) };
+      const notice = { task: "t", what: "w", state: "running", ...counted } as const;
       const event = { topic: "progress", sequence: 1, time: 0, notice } as const;
       if (typeof listener === "function") await listener({ kind: "live", events: [event] });
       return { end: () => Promise.resolve({}), [Symbol.dispose]() {} };
@@ -31,8 +35,11 @@ function setting(files: number): { kernel: OpenKernel; terminal: Terminal; shown
   return { kernel: new OpenKernel(access, "main"), terminal: terminal as Terminal, shown };
 }
 
-async function mounting(milliseconds: number, json = false): Promise<string[]> {
-  const { kernel, terminal, shown } = setting(12_000);
+async function mounting(
+  milliseconds: number,
+  { json = false, total }: { json?: boolean; total?: number } = {},
+): Promise<string[]> {
+  const { kernel, terminal, shown } = setting(12_000, total);
   const work = async (): Promise<string> => {
     await vi.advanceTimersByTimeAsync(milliseconds);
     return "mounted";
@@ -52,7 +59,12 @@ test("a mount that takes more than a second shows how far it is, and then nothin
   expect(shown).toHaveLength(7);
 });
 
+test("once it is known how many there are, it shows how much of them is done", async () => {
+  const [first] = await mounting(1_500, { total: 48_000 });
+  expect(first).toBe("[=====               ] 12,000 of 48,000 files looked at");
+});
+
 test("a quick one, and one for a program, show nothing", async () => {
   expect(await mounting(900)).toEqual([]);
-  expect(await mounting(1_500, true)).toEqual([]);
+  expect(await mounting(1_500, { json: true })).toEqual([]);
 });

@@ -19,16 +19,18 @@ export async function showingProgress<Result>(
   if (json || progress === undefined || kernel.server === undefined) return work();
   using watching = new DisposableStack();
   let files = 0;
+  let total: number | undefined;
   const take = (message: FeedMessage): void => {
     if (message.kind !== "live") return;
-    for (const { notice } of message.events) if ("task" in notice) files = notice.done;
+    for (const { notice } of message.events)
+      if ("task" in notice) ({ done: files, total = total } = notice);
   };
   watching.use(await kernel.ask((each) => each.feed(take, { topics: ["progress"] })));
   const begun = performance.now();
   let shown = 0;
   const show = (): void => {
     if (performance.now() - begun < QUIET) return;
-    void progress(`${bar(shown++)} ${files.toLocaleString("en-US")} files looked at`);
+    void progress(`${bar(shown++, files, total)} ${counted(files, total)} files looked at`);
   };
   const drawing = setInterval(show, EVERY);
   watching.defer(() => clearInterval(drawing));
@@ -40,8 +42,17 @@ export async function showingProgress<Result>(
   }
 }
 
-/** How many there are is known only at the end: it goes to and fro. */
-function bar(step: number): string {
+function counted(files: number, total: number | undefined): string {
+  const done = files.toLocaleString("en-US");
+  return total === undefined ? done : `${done} of ${total.toLocaleString("en-US")}`;
+}
+
+/** As long as nobody has counted how many there are, it goes to and fro. */
+function bar(step: number, files: number, total: number | undefined): string {
+  if (total !== undefined) {
+    const full = Math.floor((BAR * Math.min(files, total)) / Math.max(1, total));
+    return `[${"=".repeat(full)}${" ".repeat(BAR - full)}]`;
+  }
   const way = BAR - 3;
   const at = Math.abs((step % (2 * way)) - way);
   return `[${" ".repeat(at)}===${" ".repeat(way - at)}]`;

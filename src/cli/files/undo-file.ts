@@ -9,21 +9,27 @@ interface Entry {
   readonly edit: string;
 }
 
+interface Asked {
+  /** `block_undo` or `block_redo`. */
+  readonly tool: string;
+  readonly file: string;
+  readonly shown: string;
+  readonly input: Input;
+}
+
+type Input = { readonly [name: string]: unknown };
+
 /** Kinds of versions that are somebody's Edit; redoing one makes it theirs again. */
 const EDITS = new Set(["text", "import"]);
 
 /**
- * Undoes the newest Edit of somebody in one file. Which ones are undone already the history does not say: those are
- * tried and passed over.
+ * Undoes the newest Edit of somebody in one file, or redoes what was undone last of theirs or by them. Which ones are
+ * undone already the history does not say: those that cannot be had are passed over.
  */
-export async function undoInFile(
+export async function flipInFile(
   kernel: OpenKernel,
   caller: Caller,
-  {
-    file,
-    shown,
-    ...rest
-  }: { readonly file: string; readonly shown: string; readonly input: Input },
+  { tool, file, shown, ...rest }: Asked,
 ): Promise<Input> {
   const { actor = caller.actor, ...input } = rest.input;
   const history = { block_id: file, limit: 1000 };
@@ -34,10 +40,11 @@ export async function undoInFile(
     history,
   );
   const edits = versions.filter(({ kind }) => EDITS.has(kind));
-  const own = edits.filter((each) => each.actor === actor);
-  for (const edit of new Set(own.map((each) => each.edit))) {
+  const redoes = tool === "block_redo";
+  const wanted = redoes ? undone(versions, actor) : madeBy(edits, actor);
+  for (const edit of new Set(wanted)) {
     try {
-      return await callFileTool(kernel, caller, "block_undo", { ...input, edit });
+      return await callFileTool(kernel, caller, tool, { ...input, edit });
     } catch (error) {
       if (!(error instanceof KumikoError) || error.code !== "nothing_to_undo") throw error;
     }
@@ -45,10 +52,22 @@ export async function undoInFile(
   const others = [...new Set(edits.map((each) => each.actor))].filter((each) => each !== actor);
   throw new KumikoError(
     "nothing_to_undo",
-    `There is no Edit of ${String(actor)} in ${shown} that could be undone.` +
+    `There is no Edit of ${String(actor)} in ${shown} that could be ${redoes ? "redone" : "undone"}.` +
       (others.length > 0 ? ` Others have some (--of-actor): ${others.join(", ")}.` : ""),
     { path: shown, actor: String(actor), actors: others },
   );
 }
 
-type Input = { readonly [name: string]: unknown };
+function madeBy(edits: readonly Entry[], actor: unknown): string[] {
+  return edits.filter((each) => each.actor === actor).map(({ edit }) => edit);
+}
+
+/** What this actor undid, and what was undone of theirs, the last first. */
+function undone(versions: readonly Entry[], actor: unknown): string[] {
+  const own = new Set(madeBy(versions, actor));
+  return versions.flatMap(({ kind, actor: by, edit }) => {
+    const [, target] = /-undoes-(.+)$/.exec(edit) ?? [];
+    const isTheirs = by === actor || (target !== undefined && own.has(target));
+    return kind === "undo" && target !== undefined && isTheirs ? [target] : [];
+  });
+}

@@ -20,13 +20,15 @@ export function addFileVerbs(terminal: Terminal, program: Command, finish: Finis
     mounts().then(({ mount }) => mount(terminal, folder, flags)),
   )
     .option("--name <name>", "files are then also @name/path (default: the folder's own name)")
-    .option("--manual-save", "write files only on kumiko file save")
+    .option("--manual-save", "write files only on kumiko file save; it stays so")
+    .option("--no-manual-save", "write them at once again")
     .option(
       "--rule <pattern=level>",
-      "before the rules of kumiko.toml: 'docs/**=read_only'; may be given several times",
+      "before the rules of kumiko.toml: 'docs/**=read_only'; several times; they stay until others are given",
       collected,
       [],
-    );
+    )
+    .option("--without-rules", "forget the rules that were given before");
   verb("unmount <name-or-folder>", "let a folder go; the history of its files stays", (flags, it) =>
     mounts().then(({ unmount }) => unmount(terminal, it, flags)),
   );
@@ -47,7 +49,7 @@ export function addFileVerbs(terminal: Terminal, program: Command, finish: Finis
     conflicts().then(({ listConflicts }) => listConflicts(terminal, path, flags)),
   );
   verb(
-    "resolve <conflict> [disk|mine|both]",
+    "resolve <conflict> [disk|mine|both|now]",
     "say whose lines stand there from now on",
     (flags, conflict, choice) =>
       conflicts().then(({ resolveConflict }) => resolveConflict(terminal, conflict, choice, flags)),

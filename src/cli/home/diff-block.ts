@@ -28,12 +28,12 @@ export async function diffBlock(
   return different ? exitCode.different : exitCode.fine;
 }
 
-function version(text: string): number | "now" {
-  if (text === "now") return text;
+function version(text: string): number | "now" | "disk" {
+  if (text === "now" || text === "disk") return text;
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw new KumikoError(
     "invalid_argument",
-    `A block's version is a number or "now", not "${text}"; \`kumiko history\` lists them.`,
+    `A block's version is a number, "now" or "disk", not "${text}"; \`kumiko history\` lists them.`,
     { value: text },
   );
 }

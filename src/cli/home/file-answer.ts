@@ -116,7 +116,7 @@ export function printConflict(terminal: Terminal, each: FileConflict): string[] 
     `${bold(terminal, conflict)}  ${path ?? block_id}  ${dim(terminal, `version ${version}; ${standing[stood]}`)}`,
     ...sideLines(terminal, `both had, lines counted from 1`, base, " "),
     ...sideLines(terminal, `disk: by ${theirs}`, disk, "-"),
-    ...sideLines(terminal, `mine: by ${authors}`, memory, "+"),
+    ...sideLines(terminal, `in memory: by ${authors}`, memory, "+"),
   ];
 }
 

@@ -7,7 +7,8 @@ export function homeHint({ code, facts }: KumikoError): string | undefined {
   switch (code) {
     case "unknown_kernel":
       return facts["kernel"] === DEFAULT_KERNEL
-        ? "Begin with `kumiko context new <name>`, or choose another home with --home or $KUMIKO_HOME."
+        ? "This folder is not mounted: begin with `kumiko mount .` or `kumiko serve`; without a folder, with " +
+            "`kumiko context new <name>`. Another home is chosen with --home or $KUMIKO_HOME."
         : `Make it with \`kumiko kernel new ${printedFact(facts["kernel"])}\`, or choose another with --kernel.`;
     case "unknown_context":
       return `Make it with \`kumiko context new ${printedFact(facts["context"])}\`.`;

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 /** The kernel that is there without being asked for. */
 export const DEFAULT_KERNEL = "main";
 /** Seconds: longer than any command that is not asked to stay. */
-const DEFAULT_WAIT = 5;
+export const DEFAULT_WAIT = 5;
 
 /** What every verb over a home folder takes. */
 export interface HomeFlags {

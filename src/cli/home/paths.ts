@@ -37,6 +37,19 @@ export function withTargets(
   );
 }
 
+/** Without a folder being named it is the one that the person stands in; where that is none, the tool chooses. */
+export async function withOwnMount(
+  terminal: Terminal,
+  kernel: OpenKernel,
+  input: { readonly [name: string]: unknown },
+): Promise<{ readonly [name: string]: unknown }> {
+  if (input["mount"] !== undefined) return input;
+  const mounts = await kernel.ask((each) => each.mounts());
+  const here = standing(terminal);
+  const own = mounts.find(({ folder }) => here === folder || here.startsWith(`${folder}/`));
+  return own === undefined ? input : { ...input, mount: own.mount };
+}
+
 /** Relative where it is below where the person stands. */
 export function shownPath(terminal: Terminal, absolute: string): string {
   const below = relative(standing(terminal), absolute);

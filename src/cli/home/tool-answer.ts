@@ -1,3 +1,4 @@
+import type { UnsavedFile } from "../../kernel/index.ts";
 import { styled } from "../answer.ts";
 import type { Terminal } from "../terminal.ts";
 import { type ListedFile, printFileDiff, printFiles, printFileStatus } from "./file-answer.ts";
@@ -30,6 +31,14 @@ const forms: { readonly [tool: string]: Print } = {
   file_list: (terminal, { files }) => printFiles(terminal, files as readonly ListedFile[]),
   file_diff: printFileDiff,
   file_status: printFileStatus,
+  file_save: printSaved,
+  file_load: (terminal, answer) => [`${nameAndVersion(terminal, answer)}, ${statusText(answer)}`],
+  file_create: (terminal, answer) => [`made ${nameAndVersion(terminal, answer)}`],
+  file_move: (terminal, answer) => [`it is now ${nameAndVersion(terminal, answer)}`],
+  file_reload: (terminal, answer) => [`${nameAndVersion(terminal, answer)}, says what is on disk`],
+  file_delete: (terminal, { block_id, version }) => [
+    `deleted ${bold(terminal, block_id)}; its text and history stay ${dim(terminal, `version ${String(version)}`)}`,
+  ],
   block_undo: (terminal, answer) => printFlip(terminal, "undid", answer),
   block_redo: (terminal, answer) => printFlip(terminal, "redid", answer),
 };
@@ -41,8 +50,44 @@ export async function printAnswer(
   answer: Answer,
 ): Promise<void> {
   const print = forms[tool] ?? (isEdit(answer) ? printEdit : printFields);
-  const lines = print(terminal, answer, input);
+  const { unsaved = [], ...rest } = answer;
+  const lines = [...print(terminal, rest, input), ...printUnsaved(terminal, unsaved)];
   if (lines.length > 0) await terminal.print(`${lines.join("\n")}\n`);
+}
+
+function nameAndVersion(terminal: Terminal, { block_id, version }: Answer): string {
+  return `${bold(terminal, block_id)} ${dim(terminal, `version ${String(version)}`)}`;
+}
+
+function statusText({ status }: Answer): string {
+  return String(status).replaceAll("_", " ");
+}
+
+function printSaved(terminal: Terminal, { saved }: Answer): string[] {
+  const files = saved as readonly Answer[];
+  if (files.length === 0) return [dim(terminal, "nothing waits to be saved")];
+  return files.map((file) => {
+    const name = bold(terminal, file["block_id"]);
+    if (file["status"] === "synced") return `saved ${name}`;
+    const why =
+      file["status"] === "conflict"
+        ? "both sides changed the same lines: `kumiko conflicts` shows them"
+        : statusText(file);
+    return `${name} ${styled(terminal, "red", `is not saved as it is: ${why}`)}`;
+  });
+}
+
+/** What is not on disk although the edit stands. */
+function printUnsaved(terminal: Terminal, unsaved: unknown): string[] {
+  return (unsaved as readonly UnsavedFile[]).map(({ path, why, unread }) =>
+    styled(
+      terminal,
+      "red",
+      unread === true
+        ? `Only the block was read. ${why}`
+        : `${path} is not on disk: ${why} The edit is kept and saved later.`,
+    ),
+  );
 }
 
 function isEdit(answer: Answer): boolean {
@@ -70,7 +115,11 @@ function printFlip(terminal: Terminal, what: string, answer: Answer): string[] {
     `${what} ${bold(terminal, answer["flipped"])} of ${String(answer["actor"])} ${dim(terminal, `edit ${String(answer["edit"])}`)}`,
     ...blocks.flatMap(({ block_id, version, diff, stayed }) => [
       `${bold(terminal, block_id)} is now version ${version}`,
-      ...(stayed > 0 ? [`  ${stayed} characters stay hidden: another Edit removed them too`] : []),
+      ...(stayed > 0
+        ? [
+            `  ${stayed} characters of it stay as they are: others have removed or replaced them since`,
+          ]
+        : []),
       ...(diff === "" ? ["  no text changed"] : diffLines(terminal, diff)),
     ]),
   ];
@@ -106,6 +155,7 @@ interface Listed {
   readonly path?: string;
   readonly summary: string;
   readonly quarantined?: string;
+  readonly denied?: string;
 }
 
 export function printList(terminal: Terminal, answer: Answer): string[] {
@@ -116,7 +166,8 @@ export function printList(terminal: Terminal, answer: Answer): string[] {
     depths.set(block.block_id, depth);
     const states = [block.role, block.kind, block.status === "done" ? null : block.status];
     const broken = block.quarantined === undefined ? "" : "cannot be read";
-    const text = [block.path, oneLine(block.summary), broken].filter(Boolean).join("  ");
+    const denied = block.denied === undefined ? "" : "may not be read";
+    const text = [block.path, oneLine(block.summary), broken, denied].filter(Boolean).join("  ");
     const what = states.filter((state) => state !== null).join(" ");
     return { id: `${"  ".repeat(depth)}${block.block_id}`, what, text };
   });

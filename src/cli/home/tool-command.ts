@@ -11,7 +11,7 @@ import { printStream } from "./tool-stream.ts";
 import { verbOf } from "./tools.ts";
 import { callTool } from "./call-tool.ts";
 import type { OpenKernel } from "./access.ts";
-import { namesFile, targetFrom, withShownPaths, withTargets } from "./paths.ts";
+import { namesFile, targetFrom, withOwnMount, withShownPaths, withTargets } from "./paths.ts";
 import { homeHint } from "./hints.ts";
 import type { HomeFlags } from "./options.ts";
 import { type Caller, withKernel } from "./with-kernel.ts";
@@ -39,11 +39,12 @@ export async function runTool(terminal: Terminal, tool: ToolForm, call: ToolCall
     const { KUMIKO_READER, KUMIKO_CONTEXT } = terminal.environment;
     if (tool.streams) return printStream(terminal, flags.json, kernel, caller.signal, input);
     const { edit } = input;
-    const undoes = tool.name === "block_undo" && typeof edit === "string";
-    if (undoes && namesFile(terminal, edit)) return undo(kernel, caller, edit);
+    const flips = tool.name === "block_undo" || tool.name === "block_redo";
+    if (flips && typeof edit === "string" && !namesEdit(edit)) return flip(kernel, caller, edit);
+    const placed = tool.name === "file_list" ? await withOwnMount(terminal, kernel, input) : input;
     const answer = (await callTool(kernel, caller, {
       name: tool.name,
-      arguments: flags.json ? input : forPeople(tool, input),
+      arguments: flags.json ? placed : forPeople(tool, placed),
       passing: true,
       reader: KUMIKO_READER || `cli-${randomUUID()}`,
       ...(KUMIKO_CONTEXT && { context: KUMIKO_CONTEXT }),
@@ -51,10 +52,11 @@ export async function runTool(terminal: Terminal, tool: ToolForm, call: ToolCall
     return show(kernel, answer);
   });
 
-  async function undo(kernel: OpenKernel, caller: Caller, edit: string): Promise<number> {
-    const { undoInFile } = await import("../files/undo-file.ts");
+  async function flip(kernel: OpenKernel, caller: Caller, edit: string): Promise<number> {
+    const { flipInFile } = await import("../files/undo-file.ts");
     const file = targetFrom(terminal, edit);
-    return show(kernel, await undoInFile(kernel, caller, { file, shown: edit, input }));
+    const asked = { tool: tool.name, file, shown: edit, input };
+    return show(kernel, await flipInFile(kernel, caller, asked));
   }
 
   async function show(kernel: OpenKernel, answer: Input): Promise<number> {
@@ -66,6 +68,11 @@ export async function runTool(terminal: Terminal, tool: ToolForm, call: ToolCall
     }
     return exitCode.fine;
   }
+}
+
+/** Whether it is the name of an Edit, or a block that was mistaken for one; everything else in its place is a file. */
+function namesEdit(word: string): boolean {
+  return isBlockId(word) || /^e[^-\s/]+-\d+(-(undoes|redoes)-\S+)?$/.test(word);
 }
 
 /** Lines are numbered here, from 1, where a person reads them. */

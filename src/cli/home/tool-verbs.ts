@@ -10,6 +10,7 @@ import { exampleLine } from "./tool-example.ts";
 import { namesFile } from "./paths.ts";
 import { homeOptions } from "./options.ts";
 import { tools, verbOf } from "./tools.ts";
+import { inVerbs } from "./verb-names.ts";
 
 type Finish = (code: number) => void;
 
@@ -64,6 +65,11 @@ function defaultsOf(path: string, { name }: ToolForm, args: readonly ToolArgumen
       input: { kinds: kinds.choices },
       note: "Without --kinds it looks through all of them.",
     };
+  if (name === "block_undo" || name === "block_redo")
+    return {
+      input: {},
+      note: "A path in the place of an Edit means the newest in that file: yours, or that of --of-actor.",
+    };
   return name === "block_append"
     ? {
         input: { flush: true },
@@ -78,7 +84,7 @@ function toolVerb(terminal: Terminal, tool: ToolForm, path: string, finish: Fini
   const args = toolArguments(tool);
   const words = wordsOf(args);
   const defaults = defaultsOf(path, tool, args);
-  const description = forPeople(tool, args);
+  const description = inVerbs(forPeople(tool, args));
   const command = new Command(path.split(" ").at(-1))
     .description(description)
     .summary(summaryOf(description))
@@ -98,7 +104,7 @@ function toolVerb(terminal: Terminal, tool: ToolForm, path: string, finish: Fini
 
 function addOption(command: Command, argument: ToolArgument): void {
   const { flag, form, choices, description, required } = argument;
-  const text = `${description}${required ? " (required)" : ""}`;
+  const text = inVerbs(`${description}${required ? " (required)" : ""}`);
   if (form === "switch") {
     const opposite = flag.replace("--", "--no-");
     command.option(flag, [text, `or ${opposite}`].filter(Boolean).join("; "));
@@ -122,7 +128,7 @@ function collecting({ flag, choices }: ToolArgument) {
 }
 
 function placeholder({ name, required }: ToolArgument): string {
-  const shown = name.replaceAll("_", "-");
+  const shown = name === "edit" ? "edit-or-path" : name.replaceAll("_", "-");
   return required ? `<${shown}>` : `[${shown}]`;
 }
 
@@ -133,7 +139,7 @@ function helpTail(
   { note }: Defaults,
 ): string {
   const examples = tool.examples.flatMap(({ when, input }) => [
-    `  # ${when}${countsLines(args, input) ? " (counted from 0)" : ""}`,
+    `  # ${when}${/\d/.test(when) && countsLines(args, input) ? " (counted from 0)" : ""}`,
     `  ${exampleLine(typed, args, input)}`,
   ]);
   return [

@@ -129,7 +129,7 @@ function addPurgeVerbs(terminal: Terminal, program: Command, finish: Finish): vo
   const group = program
     .command("purge")
     .description(
-      "remove a text, or all that a block says, for good, from all of history (files: once they are mounted)",
+      "remove a text, or all that a block says, for good, from all of history, files included",
     )
     .helpCommand(false);
   const load = () => import("./purge-command.ts");

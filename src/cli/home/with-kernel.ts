@@ -57,18 +57,18 @@ export async function withAccess<Result>(
 }
 
 /**
- * The same with the chosen kernel; `create` makes it when it is not there and nobody named another. `run` is told
- * whether it was made.
+ * The same with the chosen kernel, that of the folder spoken of; `create` makes it when it is not there and nobody named
+ * another. `run` is told whether it was made.
  */
 export async function withKernel<Result>(
   terminal: Terminal,
   flags: HomeFlags,
   command: string,
   run: (kernel: OpenKernel, caller: Caller, made: boolean) => Promise<Result>,
-  { create = false }: { create?: boolean } = {},
+  { create = false, folder }: { create?: boolean; folder?: string } = {},
 ): Promise<Result> {
   const home = homeOf(terminal, flags, command);
-  const { id, implied } = await chosenKernel(terminal, flags, home);
+  const { id, implied } = await chosenKernel(terminal, flags, home, folder);
   let made = false;
   const enter: Enter = async (access) => {
     // A server says with the first call whether there is one; here its lock is taken before anything is done.

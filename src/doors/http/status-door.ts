@@ -100,7 +100,8 @@ async function statusOf(
       .map((client) => ({
         name: client.name,
         actor: client.actor,
-        kind: client.principal.kind,
+        // Whoever speaks MCP is a model's client, whosever token it was given.
+        kind: client.principal.kind === "person" ? "agent" : client.principal.kind,
         door: "/mcp",
         since: client.since,
         last_call: client.lastCall,

@@ -39,8 +39,8 @@ export async function callTool(
     const sight = sightOfCall(connection, meta);
     const kernel = await kernelFor(host, sight);
     const context = await contextFor(host, kernel, sight);
-    const { actor, reader, call, model, turn, trace } = sight;
-    const given = { actor, reader, context, call, model, turn, trace, signal };
+    const { actor, reader, folder, call, model, turn, trace } = sight;
+    const given = { actor, reader, context, folder, call, model, turn, trace, signal };
     const safe = retrySafe(host.registry, name, input, call);
     const asked = { name, input: safe, given, filter: profile };
     const answer = (await host.call(kernel, asked)) as Answer;
@@ -53,9 +53,18 @@ export async function callTool(
     };
   } catch (thrown) {
     const error = asRefusal(host, thrown);
-    if (error.code === "unknown_tool") throw error;
+    if (error.code === "unknown_tool") throw withProfile(error, profile);
     return refusal(error);
   }
+}
+
+/** What the profile leaves out is there for whoever asks for it; what the kernel does not offer is not. */
+function withProfile(error: KumikoError, profile: ToolFilter): KumikoError {
+  const { left_out: name } = error.facts;
+  if (profile.kind !== "allow" || typeof name !== "string" || profile.names.includes(name))
+    return error;
+  const how = `A person can start \`kumiko mcp --tools all\` (over HTTP the header kumiko-tools: all), which has ${name}.`;
+  return new KumikoError(error.code, `${error.message} ${how}`, error.facts, { cause: error });
 }
 
 /** What a program wants to know of an answer whose text is long: its numbers. */

@@ -1,20 +1,24 @@
 import { KumikoError } from "../../base/index.ts";
 import type { ToolFilter, ToolRegistry } from "../../tools/index.ts";
 
-/** What a model handles well without being told more: read, find, write, take back, see what happened. */
+/**
+ * What a model handles well without being told more: read, find, write, take back, decide what is in conflict. Twelve at
+ * most, because each is in the model's window all the time: what is written by programs (a text that grows, its status)
+ * is left to `all`.
+ */
 const core: readonly string[] = [
   "block_list",
   "block_read",
   "kernel_search",
   "block_create",
-  "block_append",
   "block_edit",
   "block_replace",
   "block_apply_patch",
-  "block_status",
   "block_undo",
   "file_list",
   "file_create",
+  "file_status",
+  "file_resolve",
 ];
 
 /** `core`, `all`, or names with commas between them. */

@@ -6,6 +6,8 @@ export interface Sight {
   readonly context?: string | undefined;
   readonly reader?: string | undefined;
   readonly actor?: string | undefined;
+  /** The real path of the folder in which paths are that name none. */
+  readonly folder?: string | undefined;
   /** W3C trace context. */
   readonly trace?: string | undefined;
 }
@@ -20,16 +22,18 @@ export interface CallSight extends Sight {
 const ofConnections = ["kernel", "context", "reader", "actor"] as const;
 const ofCalls = [...ofConnections, "call", "model", "turn"] as const;
 const LONGEST = 128;
+const LONGEST_PATH = 4096;
 
-/** From `kumiko-kernel`, `kumiko-context`, `kumiko-reader` and `kumiko-actor`. */
+/**
+ * From `kumiko-kernel`, `kumiko-context`, `kumiko-reader`, `kumiko-actor` and `kumiko-folder`, which is percent-encoded: a
+ * header has no room for every name.
+ */
 export function sightOfHeaders(header: (name: string) => string | undefined): Sight {
-  return Object.fromEntries(
-    ofConnections
-      .map(
-        (name) => [name, checked(`the header kumiko-${name}`, header(`kumiko-${name}`))] as const,
-      )
-      .filter(([, value]) => value !== undefined),
-  );
+  const folder = decoded("the header kumiko-folder", header("kumiko-folder"));
+  const said = ofConnections
+    .map((name) => [name, checked(`the header kumiko-${name}`, header(`kumiko-${name}`))] as const)
+    .filter(([, value]) => value !== undefined);
+  return { ...Object.fromEntries(said), ...(folder !== undefined && { folder }) };
 }
 
 /** The connection's, and what the call's `_meta` says: `kumiko/kernel`, `kumiko/call` and so on. */
@@ -41,20 +45,35 @@ export function sightOfCall(
   const said = ofCalls
     .map((name) => [name, checked(`_meta kumiko/${name}`, meta[`kumiko/${name}`])] as const)
     .filter(([, value]) => value !== undefined);
+  const folder = checked("_meta kumiko/folder", meta["kumiko/folder"], LONGEST_PATH);
   const trace = meta["traceparent"];
+  const { kernel = connection.kernel, ...rest } = Object.fromEntries(said) as Partial<CallSight>;
   return {
     ...connection,
-    ...Object.fromEntries(said),
+    ...rest,
+    kernel,
+    // Another kernel has other folders.
+    folder: folder ?? (kernel === connection.kernel ? connection.folder : undefined),
     ...(typeof trace === "string" && trace.length <= LONGEST && { trace }),
   };
 }
 
-function checked(where: string, value: unknown): string | undefined {
+function decoded(where: string, value: string | undefined): string | undefined {
   if (value === undefined) return undefined;
-  if (typeof value === "string" && value !== "" && value.length <= LONGEST) return value;
+  try {
+    return checked(where, decodeURIComponent(value), LONGEST_PATH);
+  } catch (error) {
+    if (!(error instanceof URIError)) throw error;
+    throw new KumikoError("invalid_argument", `${where} must be percent-encoded.`, { at: where });
+  }
+}
+
+function checked(where: string, value: unknown, longest = LONGEST): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === "string" && value !== "" && value.length <= longest) return value;
   throw new KumikoError(
     "invalid_argument",
-    `${where} must be a text of 1 to ${LONGEST} characters.`,
+    `${where} must be a text of 1 to ${longest} characters.`,
     { at: where },
   );
 }

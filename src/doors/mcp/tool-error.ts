@@ -10,6 +10,7 @@ const advice: { readonly [Code in ErrorCode]?: string } = {
   patch_rejected: "Read the block again and make the patch for what stands there.",
   out_of_range: "Stay within what exists, or read the block again.",
   unknown_block: "List the blocks there are with block_list.",
+  unknown_conflict: "file_status lists what is in conflict, and both sides of it.",
   unknown_context: "Use a context that exists, or leave it out for the one you are in.",
   call_reused: "Use a new id for a new call.",
   wrong_status: "A block that has ended stays so: create another one.",

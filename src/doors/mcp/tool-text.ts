@@ -21,7 +21,7 @@ const forms: { readonly [tool: string]: Form } = {
   block_apply_patch: patchText,
   block_undo: (answer) => flipText("Undid", answer),
   block_redo: (answer) => flipText("Brought back", answer),
-  block_status: (answer) => `${editText(answer)}\nIt is ${text(answer["status"])}.`,
+  block_status: (answer, input) => `${editText(answer, input)}\nIt is ${text(answer["status"])}.`,
   file_create: ({ path, block_id, version }) =>
     `Created ${text(path)} (${text(block_id)}, version ${text(version)}); it is on disk.`,
   file_list: filesText,
@@ -37,9 +37,12 @@ export function answerText(
   input: Answer,
 ): { readonly text: string; readonly structured: Answer | undefined } {
   const form = forms[tool] ?? ("edit" in answer && "version" in answer ? editText : undefined);
-  const said = form === undefined ? JSON.stringify(answer) : form(answer, input);
+  const said =
+    form === undefined
+      ? JSON.stringify(answer)
+      : `${form(answer, input)}${conflictsText(answer["conflicts"])}${unsavedText(answer["unsaved"])}`;
   return {
-    text: `${said}${form === undefined ? "" : conflictsText(answer["conflicts"])}`,
+    text: said,
     structured: saidByText.has(tool) ? undefined : answer,
   };
 }
@@ -50,6 +53,17 @@ function conflictsText(conflicts: unknown): string {
     .map(
       ({ conflict, path, theirs, lost }) =>
         `\n\nConflict ${text(conflict)} in ${text(path)}: ${text(theirs)} changed the same lines on disk. These lines of yours do not stand there now; decide with file_resolve:\n${text(lost)}`,
+    )
+    .join("");
+}
+
+/** What is not on disk although the edit stands: whoever runs its tests next must know. */
+function unsavedText(unsaved: unknown): string {
+  return ((unsaved ?? []) as readonly Answer[])
+    .map(({ path, why, unread }) =>
+      unread === true
+        ? `\n\nOnly the block was read. ${text(why)}`
+        : `\n\nNot on disk: ${text(path)}. ${text(why)} The edit is kept, and its file is written as soon as it can be.`,
     )
     .join("");
 }
@@ -69,8 +83,10 @@ function readText(answer: Answer, input: Answer): string {
   return `${text(input["block_id"])} version ${text(version)}, ${text(line_count)} lines, ${numbered} (${text(role)} ${text(kind)}, ${text(status)})\n${text(content)}`;
 }
 
-function editText({ block_id, version, edit, since }: Answer): string {
-  return `${text(block_id)} is now version ${text(version)} (edit ${text(edit)}).${sinceText(since)}`;
+function editText({ block_id, path, version, edit, since }: Answer, input: Answer): string {
+  // A file is called what the model called it.
+  const name = text(block_id).startsWith("@") ? (input["block_id"] ?? path ?? block_id) : block_id;
+  return `${text(name)} is now version ${text(version)} (edit ${text(edit)}).${sinceText(since)}`;
 }
 
 function sinceText(since: unknown): string {
@@ -87,14 +103,18 @@ function listText({ blocks, truncated, after }: Answer): string {
       block["version"] === null ? undefined : `v${text(block["version"])}`,
       block["parent_id"] === null ? undefined : `below ${text(block["parent_id"])}`,
       block["path"],
-      block["quarantined"] === undefined
-        ? JSON.stringify(block["summary"])
-        : `cannot be read: ${text(block["quarantined"])}`,
+      contentOf(block),
     ]),
   );
   if (rows.length === 0) return "No blocks.";
   if (truncated === true) rows.push(`There are more: pass after: ${JSON.stringify(after)}.`);
   return rows.join("\n");
+}
+
+function contentOf({ quarantined, denied, summary }: Answer): string {
+  if (quarantined !== undefined) return `cannot be read: ${text(quarantined)}`;
+  if (denied !== undefined) return `may not be read: ${text(denied)}`;
+  return JSON.stringify(summary);
 }
 
 function historyText({ versions, before, gaps }: Answer, { block_id }: Answer): string {
@@ -131,7 +151,9 @@ function foundText(blocks: readonly Answer[], answer: Answer, nothing: string): 
   const rows = blocks
     .filter(({ matches }) => (matches as readonly Answer[]).length > 0)
     .flatMap(({ block_id, path, version, matches, truncated }) => [
-      words([block_id, `version ${text(version)}`, path]),
+      version === undefined
+        ? `${text(block_id)} (no block yet)`
+        : words([block_id, `version ${text(version)}`, path]),
       ...(matches as readonly Answer[]).flatMap(matchLines),
       ...(truncated === true ? ["(more in this block)"] : []),
     ]);
@@ -145,7 +167,14 @@ function foundText(blocks: readonly Answer[], answer: Answer, nothing: string): 
     ...(answer["timed_out"] === true
       ? ["The expression took too long: this is what was found until then."]
       : []),
+    ...indexingText(answer["indexing"] as Answer | undefined),
   ].join("\n");
+}
+
+function indexingText(indexing: Answer | undefined): string[] {
+  if (indexing === undefined) return [];
+  const { done, of } = indexing;
+  return [`Still being indexed: ${text(done)} of ${text(of)} files were searched. Ask again soon.`];
 }
 
 function matchLines({ line, content, before, after }: Answer): string[] {
@@ -177,13 +206,17 @@ function patchText({ success, dry_run, edit, files }: Answer): string {
 }
 
 function flipText(what: string, { edit, flipped, actor, blocks }: Answer): string {
-  const rows = (blocks as readonly Answer[]).flatMap(({ block_id, version, diff, stayed }) => [
-    `${text(block_id)} is now version ${text(version)}${diff === "" ? ", its text is unchanged" : ":"}`,
-    ...(diff === "" ? [] : [text(diff)]),
-    ...(Number(stayed) > 0
-      ? [`${text(stayed)} characters stay hidden: another edit removed them.`]
-      : []),
-  ]);
+  const rows = (blocks as readonly Answer[]).flatMap(
+    ({ block_id, path, version, diff, stayed }) => [
+      `${text(path ?? block_id)} is now version ${text(version)}${diff === "" ? ", its text is unchanged" : ":"}`,
+      ...(diff === "" ? [] : [text(diff)]),
+      ...(Number(stayed) > 0
+        ? [
+            `${text(stayed)} characters of it stay as they are: others have removed or replaced them since.`,
+          ]
+        : []),
+    ],
+  );
   return [`${what} ${text(flipped)} of ${text(actor)} (edit ${text(edit)}).`, ...rows].join("\n");
 }
 

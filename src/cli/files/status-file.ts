@@ -1,0 +1,33 @@
+import { printJson } from "../answer.ts";
+import { exitCode } from "../exit-code.ts";
+import { type FileConflict, printFileStatus } from "../home/file-answer.ts";
+import { DEFAULT_WAIT } from "../home/options.ts";
+import { targetFrom, withShownPaths } from "../home/paths.ts";
+import { withKernel } from "../home/with-kernel.ts";
+import type { OwnFlags } from "../doors/place.ts";
+import type { Terminal } from "../terminal.ts";
+import { callFileTool } from "./call-file-tool.ts";
+
+interface Standing {
+  readonly files: readonly { readonly path: string; readonly block_id?: string }[];
+  readonly conflicts: readonly FileConflict[];
+}
+
+/** How one file stands: whether block and disk are the same, who is ahead, what is in conflict. */
+export function showFileStatus(
+  terminal: Terminal,
+  given: string,
+  flags: OwnFlags,
+): Promise<number> {
+  const asked = { wait: DEFAULT_WAIT, ...flags };
+  return withKernel(terminal, asked, "kumiko status", async (kernel, caller) => {
+    const path = targetFrom(terminal, given);
+    const answer = await callFileTool<Standing>(kernel, caller, "file_status", { path });
+    if (flags.json) await printJson(terminal, { ok: true, counted_from: 0, ...answer });
+    else {
+      const shown = await withShownPaths(terminal, kernel, answer);
+      await terminal.print(`${printFileStatus(terminal, { ...shown }).join("\n")}\n`);
+    }
+    return exitCode.fine;
+  });
+}

@@ -1,0 +1,130 @@
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type Home, temporaryHome } from "./support/kumiko.ts";
+
+/** A mounted folder with the command over it, without a server. */
+async function project(home: Home, files: { readonly [path: string]: string | Buffer }) {
+  const folder = join(home.folder.path, "project");
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(join(folder, path, ".."), { recursive: true });
+    writeFileSync(join(folder, path), content);
+  }
+  const run = (...args: string[]) => home.run(args, { folder });
+  const json = (...args: string[]) => home.json(args, { folder });
+  expect(await run("mount", ".")).toMatchObject({ code: 0, err: "" });
+  return { folder, run, json };
+}
+
+describe("what the command says of files", () => {
+  test("ls names what is not there, links that lead nowhere, and all that is ignored", async () => {
+    using home = temporaryHome();
+    const files = {
+      "src/app.ts": "1\n",
+      ".gitignore": "node_modules\n",
+      "node_modules/a/b.js": "",
+    };
+    const { folder, run, json } = await project(home, files);
+    symlinkSync("src/app.ts", join(folder, "in.ts"));
+    symlinkSync("/etc/hostname", join(folder, "out.txt"));
+    symlinkSync("gone.ts", join(folder, "dangling.ts"));
+    expect(await run("ls", "src/ap.ts")).toEqual({
+      code: 2,
+      out: "",
+      err: "kumiko: There is nothing called src/ap.ts. Did you mean src/app.ts?\n",
+    });
+    const { files: listed } = await json("ls", "--ignored");
+    expect(listed).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ path: "node_modules/a/b.js" }),
+        expect.objectContaining({ path: "in.ts", permission: "read_write" }),
+        expect.objectContaining({ path: "out.txt", permission: "none", status: "unreadable" }),
+        expect.objectContaining({ path: "dangling.ts", permission: "none", status: "unreadable" }),
+      ]),
+    );
+  });
+
+  test("cat prints the bytes of the file, and says what a path is that is no file", async () => {
+    using home = temporaryHome();
+    const windows = "one\r\ntwo\r\n";
+    const marked = "\uFEFFone\ntwo\n";
+    const { folder, run } = await project(home, { "src/app.ts": "1\n", windows, marked });
+    expect((await run("cat", "windows")).out).toBe(windows);
+    expect((await run("cat", "marked")).out).toBe(marked);
+    await run("block", "replace", "windows", "--old", "two", "--new", "2");
+    expect((await run("cat", "windows", "--version", "1")).out).toBe(windows);
+    expect((await run("cat", "windows")).out).toBe(readFileSync(join(folder, "windows"), "utf8"));
+    expect((await run("cat", "src")).err).toContain("src is a folder");
+    expect((await run("cat", "src/ap.ts")).err).toContain("Did you mean src/app.ts?");
+  });
+
+  test("undo and redo take a path, in the words of the command", async () => {
+    using home = temporaryHome();
+    const { folder, run } = await project(home, { "u.txt": "one\n" });
+    const text = () => readFileSync(join(folder, "u.txt"), "utf8");
+    const edit = ["block", "replace", "u.txt", "--old", "one", "--new", "two"];
+    await run(...edit, "--actor", "claude");
+    expect(await run("undo", "u.txt", "--of-actor", "claude")).toMatchObject({ code: 0 });
+    expect(text()).toBe("one\n");
+    expect(await run("redo", "u.txt", "--of-actor", "claude")).toMatchObject({ code: 0 });
+    expect(text()).toBe("two\n");
+    expect((await run("redo", "u.txt")).err).toContain("that could be redone");
+    expect((await run("undo", "nosuch.ts")).err).toContain("There is no file nosuch.ts");
+    const help = (await run("undo", "--help")).out;
+    expect(help).toContain("[edit-or-path]");
+    expect(help).not.toMatch(/block_|file_/);
+    expect((await run("blame", "--help")).out).not.toContain("(counted from 0)");
+    const unknown = (await run("undo", "e9-99")).err;
+    expect(unknown).toContain("kumiko history");
+    expect(unknown).not.toContain("block_history");
+  });
+
+  test("saving, deleting and deciding are told in sentences", async () => {
+    using home = temporaryHome();
+    const { folder, run } = await project(home, { "m.txt": "one\ntwo\n", "p.txt": "p\n" });
+    await run("mount", ".", "--manual-save");
+    await run("block", "replace", "m.txt", "--old", "two", "--new", "mine", "--actor", "claude");
+    expect((await run("file", "save", "m.txt")).out).toBe("saved m.txt\n");
+    expect((await run("file", "save")).out).toBe("nothing waits to be saved\n");
+    await run("block", "replace", "m.txt", "--old", "mine", "--new", "again", "--actor", "claude");
+    writeFileSync(join(folder, "m.txt"), "one\ndisk\n");
+    expect((await run("file", "save", "m.txt")).out).toMatch(
+      /^m\.txt is not saved as it is: .*kumiko conflicts/,
+    );
+    const { out } = await run("conflicts");
+    expect(out).toContain("in memory: by claude");
+    expect((await run("resolve", "c1", "mine")).out).toMatch(
+      /^c1 is resolved: m\.txt is now version \d+ \(kumiko undo takes it back\)\n$/,
+    );
+    expect((await run("file", "delete", "p.txt")).out).toMatch(
+      /^deleted p\.txt; its text and history stay version \d+\n$/,
+    );
+    expect((await run("mount", ".", "--name", "other")).err).toContain(
+      "is mounted already, as @project, and keeps that name",
+    );
+    await run("mount", ".", "--rule", "m.txt=read_only");
+    const refused = await run("rules", "test", "m.txt");
+    expect(refused.out).toContain("a --rule before it, given with `kumiko mount`");
+  });
+
+  test("status and file list mean where one stands", async () => {
+    using home = temporaryHome();
+    const { folder, run } = await project(home, { "src/app.ts": "1\n" });
+    expect(await run("status", "src/app.ts")).toMatchObject({
+      code: 0,
+      out: "no block  src/app.ts\n",
+    });
+    await run("cat", "src/app.ts");
+    expect((await run("status", "src/app.ts")).out).toBe("synced  src/app.ts\n");
+    for (const name of ["another", "zoo"]) {
+      const other = join(folder, "..", name);
+      mkdirSync(other);
+      writeFileSync(join(other, `${name}.txt`), "o\n");
+      await run("mount", other);
+      // Whichever is the first, it is not meant in the others.
+      const listed = await home.run(["file", "list"], { folder: other });
+      expect(listed.out).toMatch(new RegExp(`^\\S+ .* ${name}\\.txt\\n$`));
+    }
+    expect((await run("file", "list")).out).toContain("src/app.ts");
+  });
+});
