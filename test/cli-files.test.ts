@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type RunningServer, startServer } from "../src/app/server.ts";
@@ -205,10 +205,24 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     );
     const denied = await project.json(replace("README.md", "Project", "P", "ann"));
     expect(denied).toMatchObject({ error: { code: "denied" } });
+    // What is not said again stays.
+    const held = { manual: true, rules: ["README.md=read_only"] };
+    expect(await project.json(["mount", "."])).toMatchObject(held);
+    await project.fine(["unmount", "."]);
+    expect(await project.json(["mount", "."])).toMatchObject(held);
+    const again = await project.fine(["mount", "."]);
+    expect(again).toContain("files are saved when you say so");
+    expect(again).toContain("--rule README.md=read_only\n");
+    expect(await project.fine(["mounts"])).toMatch(
+      /saved by hand\n {2}--rule README\.md=read_only\n/,
+    );
     // Another rule takes the place of the first.
-    await project.fine(["mount", ".", "--rule", "README.md=admin"]);
+    await project.fine(["mount", ".", "--rule", "README.md=admin", "--no-manual-save"]);
     await project.fine(replace("README.md", "Project", "P", "ann"));
     expect(project.read("README.md")).toBe("# P\n");
+    const none = await project.json(["mount", ".", "--without-rules"]);
+    expect(none).toMatchObject({ manual: false, rules: [] });
+    await project.fine(["mount", ".", "--rule", "README.md=admin"]);
     const wrong = await project.json(["mount", ".", "--rule", "README.md=reed_only"]);
     expect(wrong).toMatchObject({ error: { code: "invalid_argument" } });
     expect(await project.json(["rules", "test", "README.md"])).toMatchObject({ level: "admin" });
@@ -219,6 +233,28 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     const { code, err } = await project.run(["rules", "check"]);
     expect(code).toBe(2);
     expect(err).toMatch(/kumiko\.toml.*line 3.*column 9/s);
+  });
+
+  test("a rule for everything opens nothing that is protected, and that is told", async () => {
+    await using project = await Project.make(way);
+    project.write("kumiko.toml", '[[rule]]\npath = "**"\nlevel = "admin"\n');
+    await project.fine(["mount", "."]);
+    const env = await project.fine(["rules", "test", ".env"]);
+    expect(env).toMatch(/^\.env is secret in @project, by "\.env" \(built in\)/);
+    expect(env).toContain(
+      '".env" is secret (built in); "**" (kumiko.toml line 2) does not have .env in its path: it is passed over',
+    );
+    expect(await project.json(["rules", "test", ".env"])).toMatchObject({
+      level: "secret",
+      looked: [{ pattern: "**", matched: true }],
+      protections: [{ pattern: ".env", word: ".env", named: false }],
+    });
+    expect(await project.fine(["rules", "check"])).toMatch(
+      /warning .*line 2, "\*\*": It also matches what is protected/,
+    );
+    expect(await project.json(["rules", "check"])).toMatchObject({
+      warnings: [{ pattern: "**", from: expect.stringContaining("line 2") }],
+    });
   });
 
   test("saved by hand, a file and its block differ until somebody saves", async () => {
@@ -256,7 +292,7 @@ describe.each(ways)("files by the command line (%s)", (way) => {
       expect(code).toBe(1);
       const [, conflict] = /^(c\d+) {2}main\.ts/.exec(out)!;
       expect(out).toContain("  disk: by disk\n     2 | DISK");
-      expect(out).toContain("  mine: by claude\n     2 | BLOCK");
+      expect(out).toContain("  in memory: by claude\n     2 | BLOCK");
       expect(await project.json(["mounts"])).toMatchObject({ mounts: [{ conflicts: 1 }] });
       await project.fine(["resolve", conflict!, ...choice]);
       expect(await project.fine(["cat", "src/main.ts"])).toBe(text);
@@ -266,7 +302,7 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     const wrong = await project.json(["resolve", "c1", "theirs"]);
     expect(wrong).toMatchObject({ error: { code: "invalid_argument" } });
     const gone = await project.json(["resolve", "c1", "mine"]);
-    expect(gone).toMatchObject({ error: { code: "not_found" } });
+    expect(gone).toMatchObject({ error: { code: "unknown_conflict" } });
   });
 
   test("what is saved in an editor is the person's, and merged with what others wrote", async () => {
@@ -284,11 +320,15 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     const fresh = project.editor("fresh", `printf 'new\\n' > "$1"`);
     await project.run(["edit", "new.ts"], project.src, fresh);
     expect(await project.fine(["cat", "src/new.ts"])).toBe("new\n");
-    if (way === "server")
-      expect(await project.fine(["blame", "src/new.ts"])).toMatch(/1 ann .*\| new/);
+    expect(await project.fine(["blame", "src/new.ts"])).toMatch(/1 ann .*\| new/);
 
     const broken = await project.run(["edit", "main.ts"], project.src, { EDITOR: "false" });
+    expect(broken).toMatchObject({ code: 2, out: "main.ts is as it was\n" });
     expect(broken.err).toContain("the editor (false) ended with 1");
+    const unknown = { EDITOR: "nosucheditor" };
+    const missing = await project.run(["edit", "main.ts"], project.src, unknown);
+    expect(missing).toMatchObject({ code: 2 });
+    expect(missing.err).toContain("the editor (nosucheditor) was not found");
     const none = await project.json(["edit", "main.ts"], project.src);
     expect(none).toMatchObject({ error: { code: "invalid_argument" } });
     const marker = project.path("opened");
@@ -301,19 +341,29 @@ describe.each(ways)("files by the command line (%s)", (way) => {
 });
 
 describe("with a server", () => {
+  /** An editor that has the file in its memory, and writes it back with another line when it is let go. */
+  function stale(project: Project, ...saves: readonly (readonly [held: string, sed: string])[]) {
+    const steps = saves.map(
+      ([held, sed]) =>
+        `touch ${held}; while [ -e ${held} ]; do sleep 0.02; done; ` +
+        `buffer=$(printf '%s' "$buffer" | sed ${JSON.stringify(sed)}); printf '%s\\n' "$buffer" > "$1"`,
+    );
+    return project.editor("stale", [`buffer=$(cat "$1")`, ...steps].join("\n"));
+  }
+
+  async function appeared(path: string): Promise<void> {
+    await expect.poll(() => existsSync(path), { timeout: 10_000 }).toBe(true);
+  }
+
   test("an agent writes while the editor is open, and each keeps their lines", async () => {
     await using project = await Project.make("server");
     await project.fine(["mount", "."]);
-    const held = project.path("held");
-    // The editor has read the file, and saves the person's line when the agent has written its own.
-    const slow = project.editor(
-      "slow",
-      `touch ${held}; while [ -e ${held} ]; do sleep 0.02; done; sed -i 's/three/THREE/' "$1"`,
-    );
-    const editing = project.run(["edit", "main.ts"], project.src, slow);
-    await expect.poll(() => existsSync(held)).toBe(true);
+    const held = join(project.home.folder.path, "held");
+    const editor = stale(project, [held, "s/three/THREE/"]);
+    const editing = project.run(["edit", "main.ts"], project.src, editor);
+    await appeared(held);
     await project.fine(replace("src/main.ts", "one", "ONE"));
-    await project.fine(["file", "delete", "held"]);
+    rmSync(held);
     const { code, out, err } = await editing;
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toMatch(/yours, merged with what claude wrote meanwhile/);
@@ -321,6 +371,82 @@ describe("with a server", () => {
     const blame = await project.fine(["blame", "src/main.ts"]);
     expect(blame).toMatch(/1 claude .*\| ONE/);
     expect(blame).toMatch(/3 ann .*\| THREE/);
+  });
+
+  test("each save is merged when it is made, and undoes nothing of the one before it", async () => {
+    await using project = await Project.make("server");
+    await project.fine(["mount", "."]);
+    const [first, second] = ["1", "2"].map((name) => join(project.home.folder.path, name));
+    // What is saved first is changed by the person themselves in the second save; what the agent writes, never.
+    const editor = stale(
+      project,
+      [first!, "s/three/drei/"],
+      [second!, "s/drei/three/; s/two/zwei/"],
+    );
+    const editing = project.run(["edit", "main.ts"], project.src, editor);
+    await appeared(first!);
+    await project.fine(replace("src/main.ts", "one", "ONE"));
+    rmSync(first!);
+    const says = () => project.read("src/main.ts");
+    await expect.poll(says, { timeout: 10_000 }).toBe("ONE\ntwo\ndrei\n");
+    await appeared(second!);
+    await project.fine(replace("src/main.ts", "ONE", "ONE!"));
+    rmSync(second!);
+    expect(await editing).toMatchObject({ code: 0, err: "" });
+    expect(says()).toBe("ONE!\nzwei\nthree\n");
+  });
+
+  test("the same lines are a conflict that the person is shown, and the agent told", async () => {
+    await using project = await Project.make("server");
+    await project.fine(["mount", "."]);
+    const held = join(project.home.folder.path, "held");
+    const editor = stale(project, [held, "s/two/ANN/"]);
+    const editing = project.run(["edit", "main.ts"], project.src, editor);
+    await appeared(held);
+    await project.fine(replace("src/main.ts", "two", "CLAUDE"));
+    rmSync(held);
+    const { code, out } = await editing;
+    expect(code).toBe(1);
+    expect(out).toMatch(/c1 {2}main\.ts/);
+    expect(out).toContain("| CLAUDE");
+    expect(out).toContain("| ANN");
+    expect(project.read("src/main.ts")).toBe("one\nANN\nthree\n");
+    const told = await project.json(["block", "read", "src/main.ts", "--actor", "claude"]);
+    expect(told).toMatchObject({ conflicts: [{ theirs: "ann", mine: ["claude"] }] });
+  });
+
+  test("with folders saved by hand the editor has what is staged, and saves nothing", async () => {
+    await using project = await Project.make("server");
+    await project.fine(["mount", ".", "--manual-save"]);
+    await project.fine(replace("src/main.ts", "one", "STAGED"));
+    const editor = project.editor("sed", `sed -i 's/STAGED/STAGED!/' "$1"`);
+    expect(await project.run(["edit", "main.ts"], project.src, editor)).toMatchObject({ code: 0 });
+    expect(project.read("src/main.ts")).toBe(THREE);
+    expect(await project.fine(["cat", "src/main.ts"])).toBe("STAGED!\ntwo\nthree\n");
+  });
+
+  test("what cannot be taken in stays where the editor wrote it, and the person is told where", async () => {
+    await using project = await Project.make("server");
+    await project.fine(["mount", "."]);
+    const binary = project.editor("nul", `printf 'a\\0b' > "$1"`);
+    const { code, err } = await project.run(["edit", "main.ts"], project.src, binary);
+    expect(code).toBe(2);
+    const [, kept] = /what you wrote is kept in (\S+)/.exec(err)!;
+    expect(readFileSync(kept!, "utf8")).toBe("a\0b");
+    rmSync(join(kept!, ".."), { recursive: true });
+    expect(project.read("src/main.ts")).toBe(THREE);
+    // Otherwise nothing is left behind.
+    const seen = join(project.home.folder.path, "seen");
+    const fine = project.editor("fine", `printf '%s' "$1" > ${seen}; echo more >> "$1"`);
+    await project.run(["edit", "main.ts"], project.src, fine);
+    expect(existsSync(readFileSync(seen, "utf8"))).toBe(false);
+    // A file that somebody takes away meanwhile comes back with what the person made of it.
+    const gone = project.editor("gone", `rm ${project.path("src/main.ts")}; echo new > "$1"`);
+    expect(await project.run(["edit", "main.ts"], project.src, gone)).toMatchObject({ code: 0 });
+    expect(project.read("src/main.ts")).toBe("new\n");
+    const none = await project.run(["edit", "none.ts"], project.src, { EDITOR: "true" });
+    expect(none).toMatchObject({ code: 0, out: "none.ts was not written\n" });
+    expect(existsSync(project.path("src/none.ts"))).toBe(false);
   });
 
   test("status tells of folders and their conflicts", async () => {
@@ -331,6 +457,25 @@ describe("with a server", () => {
     expect(status).toContain(`  @project  ${project.folder}  1 block`);
     expect(await project.json(["status"])).toMatchObject({
       kernels: [{ kernel: "main", mounts: [{ mount: "project", conflicts: 0 }] }],
+    });
+  });
+
+  test("status tells of them without a server as well, and of kernels that have none", async () => {
+    await using project = await Project.make("process");
+    await project.fine(["mount", "."]);
+    await project.fine(["cat", "src/main.ts"]);
+    await project.fine(["kernel", "new", "other"]);
+    const { code, out, err } = await project.run(["status"]);
+    expect({ code, err }).toEqual({ code: 1, err: "" });
+    expect(out).toContain("No server runs");
+    expect(out).toContain(`  @project  ${project.folder}  1 block`);
+    expect(out).toMatch(/^other +.*not open$/m);
+    expect(await project.json(["status"])).toMatchObject({
+      running: false,
+      kernels: [
+        { kernel: "main", mounts: [{ mount: "project", files: 1, conflicts: 0 }] },
+        { kernel: "other", folder: null, mounts: [] },
+      ],
     });
   });
 

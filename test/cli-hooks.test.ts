@@ -11,6 +11,7 @@ import { describe, expect, test, vi } from "vitest";
 import { type RunningServer, startServer } from "../src/app/server.ts";
 import { agents } from "../src/cli/doors/agents.ts";
 import { withHooks, withoutHooks } from "../src/cli/doors/agent-hooks.ts";
+import { claudeCodeEvent } from "../src/cli/doors/hook-payload.ts";
 import { Mounts } from "../src/files/index.ts";
 import { command, type Home, temporaryHome } from "./support/kumiko.ts";
 import { runProgram } from "./support/process.ts";
@@ -20,14 +21,21 @@ const CALL = "toolu_01VzRkQbXn3Y4sZ8wG7mHc2P";
 
 interface Said {
   readonly tool?: string;
+  /** What it puts in place of what. */
+  readonly edit?: readonly [old: string, by: string];
   readonly call?: string;
   readonly more?: { readonly [name: string]: unknown };
 }
 
 /** What Claude Code hands to its hooks, in the shape that Claude Code documents. */
 function payload(event: string, path: string, folder: string, said: Said = {}): string {
-  const { tool = "Edit", call = CALL, more } = said;
-  const edit = { file_path: path, old_string: "two", new_string: "TWO", replace_all: false };
+  const {
+    tool = "Edit",
+    call = CALL,
+    edit: [old_string, new_string] = ["two", "TWO"],
+    more,
+  } = said;
+  const edit = { file_path: path, old_string, new_string, replace_all: false };
   return JSON.stringify({
     session_id: SESSION,
     transcript_path: join(folder, ".claude", "projects", `${SESSION}.jsonl`),
@@ -80,7 +88,8 @@ class Project implements AsyncDisposable {
   /** Runs the hook as the agent does; it is never heard of. */
   async hook(event: string, path: string, said?: Said): Promise<void> {
     const input = payload(event, path, this.folder, said);
-    const setting = { folder: this.folder, environment: { KUMIKO_ACTOR: "" }, input };
+    // The person's name is not the agent's.
+    const setting = { folder: this.folder, environment: { KUMIKO_ACTOR: "ann" }, input };
     expect(await this.home.run(["hook", "claude-code"], setting)).toEqual(silence);
   }
 
@@ -179,7 +188,8 @@ describe("kumiko hook claude-code", () => {
       const link = join(around, `${basename(folder)}-link`);
       symlinkSync(folder, link);
       for (const [index, way] of [folder, link].entries()) {
-        await project.hook("PreToolUse", join(way, "a.txt"));
+        const edit = ["three\n", "three\nmore\n"] as const;
+        await project.hook("PreToolUse", join(way, "a.txt"), { edit });
         appendFileSync(join(way, "a.txt"), "more\n");
         await project.hook("PostToolUse", join(way, "a.txt"));
         const block = await project.load(join("..", basename(folder), "a.txt"));
@@ -196,7 +206,8 @@ describe("kumiko hook claude-code", () => {
     await using project = await Project.open();
     const file = project.path("a.txt");
     for (const call of ["toolu_1", "toolu_2"]) {
-      await project.hook("PreToolUse", file, { call });
+      const end = call === "toolu_1" ? "three\n" : "toolu_1\n";
+      await project.hook("PreToolUse", file, { call, edit: [end, `${end}${call}\n`] });
       appendFileSync(file, `${call}\n`);
       await project.hook("PostToolUse", file, { call });
     }
@@ -206,6 +217,68 @@ describe("kumiko hook claude-code", () => {
       ["claude-code", "toolu_1"],
       ["disk", undefined],
     ]);
+  });
+
+  test("what the person writes instead of what they refused is not the agent's", async () => {
+    await using project = await Project.open();
+    const file = project.path("a.txt");
+    const block = await project.load("a.txt");
+    await project.hook("PreToolUse", file);
+    writeFileSync(file, "one\ntwo, by ann\nthree\n");
+    await project.taken(block, 2);
+    // The same words from the person's own hand, after they spoke to the agent again.
+    await project.hook("PreToolUse", file, { call: "toolu_2" });
+    await project.hook("UserPromptSubmit", file);
+    writeFileSync(file, "one\nTWO, by ann\nthree\n");
+    await project.taken(block, 3);
+    const versions = await project.history(block);
+    expect(versions.map(({ actor }) => actor)).toEqual(["disk", "disk", "disk"]);
+    // A session that goes on announces anew, also where the agent might not have written.
+    writeFileSync(project.path("kumiko.toml"), '[[rule]]\npath = "a.txt"\nlevel = "human"\n');
+    writeFileSync(file, "one\ntwo\nthree\n");
+    await project.taken(block, 4);
+    await project.hook("PreToolUse", file);
+    writeFileSync(file, "one\nTWO\nthree\n");
+    await project.taken(block, 5);
+    await project.hook("PostToolUse", file);
+    expect(await project.history(block)).toMatchObject([theAgent, {}, {}, {}, {}]);
+  });
+
+  test("knows what each of the agent's tools is about to write", async () => {
+    const read = (tool_name: string, tool_input: object) =>
+      claudeCodeEvent(
+        Buffer.from(JSON.stringify({ hook_event_name: "PreToolUse", tool_name, tool_input })),
+        "/work",
+      );
+    const file_path = "a.txt";
+    expect(read("Write", { file_path, content: "x\n" })).toMatchObject({
+      path: "/work/a.txt",
+      announced: { content: "x\n" },
+    });
+    expect(read("Edit", { file_path, old_string: "a", new_string: "" })).toMatchObject({
+      announced: { edits: [{ old: "a", new: "" }] },
+    });
+    const edits = [
+      { old_string: "a", new_string: "b", replace_all: true },
+      { old_string: "c", new_string: "d", replace_all: false },
+    ];
+    expect(read("MultiEdit", { file_path, edits })).toMatchObject({
+      announced: {
+        edits: [
+          { old: "a", new: "b", all: true },
+          { old: "c", new: "d" },
+        ],
+      },
+    });
+    const notebook_path = "a.ipynb";
+    const cell = { notebook_path, new_source: 'print("1")\n\nx = 2' };
+    expect(read("NotebookEdit", cell)).toMatchObject({
+      announced: { holds: ['print(\\"1\\")', "x = 2"] },
+    });
+    // Of what is not said nothing is believed.
+    expect(read("NotebookEdit", { notebook_path, edit_mode: "delete" })).toMatchObject({
+      announced: { holds: [] },
+    });
   });
 
   test("without it the same is blamed on disk", async () => {
@@ -233,7 +306,7 @@ describe("kumiko hook claude-code", () => {
       { id: 2, method: "tools/call", params: { name: "block_replace", arguments: replace } },
     ];
     const input = messages.map((each) => `${JSON.stringify({ jsonrpc: "2.0", ...each })}\n`);
-    const env = { ...project.home.environment, KUMIKO_ACTOR: "" };
+    const env = { ...project.home.environment, KUMIKO_ACTOR: "ann" };
     const options = { cwd: project.folder, env, input: input.join("") };
     const ended = await runProgram(process.execPath, [command, "mcp"], options);
     expect(ended).toMatchObject({ code: 0 });
@@ -283,7 +356,7 @@ describe("kumiko hook claude-code", () => {
     const told = await home.run(["hook", "claude-code", "--verbose"], { folder, input: "{" });
     expect(told).toMatchObject({ code: 0, out: "", err: expect.stringContaining("JSON") });
     const fine = await home.run(["hook", "claude-code", "--verbose"], { folder, input });
-    expect(fine.err).toContain("ann is about to change");
+    expect(fine.err).toContain("is about to change");
     // Nobody's list of verbs has it.
     expect((await home.run(["--help"])).out).not.toMatch(/^ +hook\b/m);
   });
@@ -309,7 +382,7 @@ describe("kumiko hook claude-code", () => {
 interface Settings {
   readonly hooks?: {
     readonly [event: string]: readonly {
-      readonly matcher: string;
+      readonly matcher?: string;
       readonly hooks: readonly { readonly command: string }[];
     }[];
   };
@@ -317,7 +390,7 @@ interface Settings {
 
 describe("kumiko connect claude-code", () => {
   const { hooks } = agents["claude-code"];
-  const events = ["PreToolUse", "PostToolUse"];
+  const events = ["PreToolUse", "PostToolUse", "UserPromptSubmit"];
 
   /** A project's own settings, with other hooks before and behind. */
   const existing = `{
@@ -346,7 +419,8 @@ describe("kumiko connect claude-code", () => {
     const settings = JSON.parse(after) as Settings;
     for (const event of events) {
       const group = settings.hooks![event]!.at(-1)!;
-      expect(group.matcher).toBe("Edit|MultiEdit|Write|NotebookEdit");
+      const tools = event === "UserPromptSubmit" ? undefined : "Edit|MultiEdit|Write|NotebookEdit";
+      expect(group.matcher).toBe(tools);
       // Nothing of this machine is in a file that people share.
       expect(group.hooks).toEqual([
         {
@@ -370,7 +444,8 @@ describe("kumiko connect claude-code", () => {
       hooks: { changed: true },
     });
     expect(readFileSync(file, "utf8")).toBe(existing);
-    expect(readFileSync(join(home.folder.path, ".mcp.json"), "utf8")).toBe("{}\n");
+    expect(existsSync(join(home.folder.path, ".mcp.json"))).toBe(false);
+    expect(existsSync(`${file}.before-kumiko`)).toBe(false);
     expect(await home.json(["connect", "claude-code", "--remove"])).toMatchObject({
       changed: false,
       hooks: { changed: false },

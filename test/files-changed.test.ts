@@ -39,8 +39,9 @@ describe("what somebody writes with tools of their own", () => {
 
   test("is theirs when they said so beforehand, whoever comes upon it", async () => {
     await using mounted = await Mounted.with({ "a.txt": THREE, "b.txt": THREE });
-    await mounted.call("file_changed", { path: "a.txt", begins: true, tool: "Write" }, claude);
-    mounted.write("a.txt", "one\nTWO\nthree\n");
+    const content = "one\nTWO\nthree\n";
+    await mounted.call("file_changed", { path: "a.txt", begins: true, content }, claude);
+    mounted.write("a.txt", content);
     expect(await mounted.text("a.txt")).toBe("one\nTWO\nthree\n");
     expect(await actors(mounted, "a.txt")).toEqual(["disk", "claude"]);
     // What was there before it began is not.
@@ -56,10 +57,105 @@ describe("what somebody writes with tools of their own", () => {
     expect(await actors(mounted, "b.txt")).toEqual(["disk", "disk", "claude", "disk"]);
   });
 
-  test("the last one who said so is believed", async () => {
+  test("at every level, also where they might not have written: it has happened", async () => {
+    for (const level of ["human", "partner", "read_only", "secret"]) {
+      await using mounted = await Mounted.with({
+        "a.txt": THREE,
+        "kumiko.toml": `[[rule]]\npath = "a.txt"\nlevel = "${level}"\n`,
+      });
+      const said = { path: "a.txt", tool: "Edit" };
+      await mounted.call("file_changed", { ...said, begins: true }, claude);
+      mounted.write("a.txt", "one\nTWO\nthree\n");
+      await mounted.call("file_changed", said, claude);
+      const { versions: all } = await mounted.call<{ versions: Version[] }>(
+        "block_history",
+        { block_id: "a.txt" },
+        ann,
+      );
+      expect([level, all.map(({ actor }) => actor)]).toEqual([level, ["claude", "disk"]]);
+      // And nothing else is allowed by it.
+      const edit = { block_id: "a.txt", old: "one", new: "ONE" };
+      await expect(mounted.call("block_replace", edit, claude)).rejects.toMatchObject({
+        code: "denied",
+      });
+    }
+  });
+
+  test("is theirs only if it is what they said, however late it comes", async () => {
+    await using mounted = await Mounted.with({ "a.txt": THREE, "new.txt": "" });
+    const edits = [{ old: "two", new: "TWO" }];
+    const begins = { path: "a.txt", begins: true, edits, tool: "Edit", turn: "s1" };
+    await mounted.call("file_changed", begins, { ...claude, call: "c1" });
+    // The person is asked, refuses, and writes something else; later the tool is asked for again and allowed.
+    mounted.write("a.txt", "one\ntwo\nthree\nby ann in vim\n");
+    await mounted.text("a.txt");
+    mounted.write("a.txt", "one\nTWO\nthree\nby ann in vim\n");
+    await mounted.text("a.txt");
+    expect(await actors(mounted, "a.txt")).toEqual(["disk", "disk", "claude"]);
+    expect((await versions(mounted, "a.txt"))[0]).toMatchObject({ call: "c1", turn: "s1" });
+    await mounted.call("file_changed", { path: "b.txt", begins: true, content: "b\n" }, claude);
+    mounted.write("b.txt", "of ann\n");
+    expect(await mounted.text("b.txt")).toBe("of ann\n");
+    expect(await actors(mounted, "b.txt")).toEqual(["disk"]);
+  });
+
+  test("is nobody's any more once they gave it up, the call or the turn", async () => {
+    await using mounted = await Mounted.with({ "a.txt": THREE, "b.txt": THREE });
+    const edits = [{ old: "two", new: "TWO" }];
+    const begins = { begins: true, edits, turn: "s1" };
+    for (const path of ["a.txt", "b.txt"])
+      await mounted.call("file_changed", { ...begins, path }, { ...claude, call: path });
+    await mounted.call(
+      "file_changed",
+      { path: "a.txt", given_up: true },
+      { ...claude, call: "a.txt" },
+    );
+    // That of another turn, and of another actor, withdraws nothing.
+    await mounted.call("file_changed", { given_up: true, turn: "s2" }, claude);
+    await mounted.call("file_changed", { given_up: true, turn: "s1" }, ann);
+    for (const path of ["a.txt", "b.txt"]) mounted.write(path, "one\nTWO\nthree\n");
+    await mounted.text("a.txt");
+    await mounted.text("b.txt");
+    expect(await actors(mounted, "a.txt")).toEqual(["disk", "disk"]);
+    expect(await actors(mounted, "b.txt")).toEqual(["disk", "claude"]);
+    await mounted.call(
+      "file_changed",
+      { ...begins, path: "b.txt", edits: [{ old: "one", new: "ONE" }] },
+      claude,
+    );
+    await mounted.call("file_changed", { given_up: true, turn: "s1" }, claude);
+    mounted.write("b.txt", "ONE\nTWO\nthree\n");
+    await mounted.text("b.txt");
+    expect(await actors(mounted, "b.txt")).toEqual(["disk", "claude", "disk"]);
+  });
+
+  test("is nobody's beforehand if they do not say what it will be", async () => {
     await using mounted = await Mounted.with({ "a.txt": THREE });
     await mounted.call("file_changed", { path: "a.txt", begins: true }, claude);
-    await mounted.call("file_changed", { path: "a.txt", begins: true }, ann);
+    mounted.write("a.txt", "written by ann in vim\n");
+    await mounted.text("a.txt");
+    expect(await actors(mounted, "a.txt")).toEqual(["disk", "disk"]);
+  });
+
+  test("is refused when what is said of it contradicts itself", async () => {
+    await using mounted = await Mounted.with({ "a.txt": THREE });
+    const path = "a.txt";
+    for (const input of [
+      {},
+      { path, content: "x" },
+      { path, begins: true, given_up: true },
+      { path, begins: true, content: "x", holds: ["x"] },
+    ])
+      await expect(mounted.call("file_changed", input, claude)).rejects.toMatchObject({
+        code: "invalid_argument",
+      });
+  });
+
+  test("the last one who said so is believed", async () => {
+    await using mounted = await Mounted.with({ "a.txt": THREE });
+    const edits = [{ old: "two", new: "TWO" }];
+    await mounted.call("file_changed", { path: "a.txt", begins: true, edits }, claude);
+    await mounted.call("file_changed", { path: "a.txt", begins: true, edits }, ann);
     mounted.write("a.txt", "one\nTWO\nthree\n");
     await mounted.text("a.txt");
     expect(await actors(mounted, "a.txt")).toEqual(["disk", "ann"]);
@@ -69,10 +165,11 @@ describe("what somebody writes with tools of their own", () => {
     await using mounted = await Mounted.with({ "a.txt": THREE, "b.txt": THREE, "c.txt": THREE });
     const paths = ["a.txt", "b.txt", "c.txt"];
     for (const path of paths) await mounted.call("file_load", { path });
-    await mounted.call("file_changed", { path: "b.txt", begins: true }, claude);
+    const edits = [{ old: "two", new: "TWO" }];
+    await mounted.call("file_changed", { path: "b.txt", begins: true, edits }, claude);
     for (const path of paths) mounted.write(path, "one\nTWO\nthree\n");
     const { source } = mounted.mounts.first();
-    await source.changed({ changed: paths, gone: [], renamed: [] });
+    await source.takingIn.changed({ changed: paths, gone: [], renamed: [] });
     const newest = await Promise.all(
       paths.map(async (path) => (await versions(mounted, path))[0]!),
     );
@@ -83,7 +180,8 @@ describe("what somebody writes with tools of their own", () => {
 
   test("a new file is its author's, and one that went away is told so", async () => {
     await using mounted = await Mounted.with({ "a.txt": THREE });
-    const begun = await mounted.call("file_changed", { path: "new.txt", begins: true }, claude);
+    const input = { path: "new.txt", begins: true, content: "new\n" };
+    const begun = await mounted.call("file_changed", input, claude);
     expect(begun).toEqual({ path: "new.txt", status: "not_loaded" });
     mounted.write("new.txt", "new\n");
     await mounted.call("file_changed", { path: "new.txt" }, claude);

@@ -128,7 +128,7 @@ async function expectKept(
   await until("blocks and files being equal", async () => {
     different = [];
     for (const path of PATHS) {
-      const file = source.at(path);
+      const file = source.files.at(path);
       if (file === undefined) continue;
       const { text } = await mounted.kernel.read(file.block);
       texts.set(path, text);
@@ -210,8 +210,28 @@ describe.runIf(canMount())("a folder on a disk that cannot be written", () => {
       const large = `${"y".repeat(900_000)}\n`;
       const content = reason === "ENOSPC" ? large : "short";
       const operations = [{ op: "insert", line: 3, content }];
-      const { version } = await mounted.call("block_edit", { block_id: "a.txt", operations });
+      const input = { block_id: "a.txt", operations, call_id: "once" };
+      const { version, edit, ...answer } = await mounted.call("block_edit", input);
       expect(version).toBe(2);
+      const why = expect.stringContaining(reason);
+      const unsaved = [{ path: "a.txt", block_id: answer["block_id"], why }];
+      expect(answer["unsaved"]).toEqual(unsaved);
+      // The same call hears it again, and so does whoever changes it by other tools.
+      expect((await mounted.call("block_edit", input))["unsaved"]).toEqual(unsaved);
+      const others: [string, object][] = [
+        ["block_undo", { edit }],
+        ["block_redo", {}],
+        ["block_replace", { block_id: "a.txt", old: "slot 0", new: "SLOT 0" }],
+        ["block_replace", { block_id: "a.txt", old: "SLOT 0", new: "slot 0" }],
+        ["block_append", { block_id: "a.txt", text: "end", flush: true }],
+        ["block_apply_patch", { block_id: "a.txt", patch: "@@\n slot 1\n-slot 2\n+SLOT 2\n" }],
+        ["block_rollback", { block_id: "a.txt", version: 2 }],
+      ];
+      for (const [tool, each] of others) {
+        // What was taken back is what is on disk: nothing is unsaved then.
+        const expected = tool === "block_undo" ? undefined : unsaved;
+        expect([tool, (await mounted.call(tool, each))["unsaved"]]).toEqual([tool, expected]);
+      }
       expect(mounted.read("a.txt")).toBe(old);
       expect(leftovers(disk.path)).toEqual([]);
       const status = await mounted.call<{ files: { status: string; why: string }[] }>(
@@ -237,6 +257,8 @@ describe.runIf(canMount())("a folder on a disk that cannot be written", () => {
       const after = await mounted.call<{ files: object[] }>("file_status", { path: "a.txt" });
       expect(after.files[0]).toMatchObject({ status: "synced" });
       expect(after.files[0]).not.toHaveProperty("why");
+      const last = { block_id: "a.txt", old: "first", new: "FIRST" };
+      expect(await mounted.call("block_replace", last)).not.toHaveProperty("unsaved");
       await mounted.call("file_create", { path: "new/b.txt", content: large });
       expect(mounted.read("new/b.txt")).toBe(large);
     },

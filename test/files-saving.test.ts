@@ -16,10 +16,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { KumikoError, Random } from "../src/base/index.ts";
 import { Folder } from "../src/files/contained.ts";
-import { move, readWhole, remove, save, stat } from "../src/files/disk-file.ts";
+import { move, readWhole, remove, save, stage, stat } from "../src/files/disk-file.ts";
 import { sweep } from "../src/files/sweep.ts";
 import { isTemporaryName } from "../src/files/temporary-name.ts";
 import { scaled, seed } from "./support/counts.ts";
@@ -55,6 +55,53 @@ describe("saving a file", () => {
       code: "disk_moved",
     });
     expect(readdirSync(folder.path)).toEqual(["a.txt"]);
+  });
+
+  it("made ready beforehand is put in place whole, never over what moved since, or leaves nothing", async () => {
+    using folder = temporaryFolder();
+    const path = folder.write("a.txt", "one");
+    chmodSync(path, 0o640);
+    using root = Folder.open(folder.path);
+    const place = root.resolve("a.txt");
+    const expected = (await readWhole(place, 100))!;
+    const open = readdirSync("/proc/self/fd").length;
+    {
+      using given = stage(place, bytes("given up"))!;
+      expect(readdirSync(folder.path)).toHaveLength(2);
+      expect(given).toBeDefined();
+    }
+    expect(readdirSync(folder.path)).toEqual(["a.txt"]);
+    expect(readFileSync(path, "utf8")).toBe("one");
+    {
+      using staged = stage(place, bytes("mine"))!;
+      const saved = await save(place, bytes("mine"), { expected, staged });
+      await saved.settled;
+      expect(saved.stat).toEqual(stat(place));
+    }
+    expect([readFileSync(path, "utf8"), statSync(path).mode & 0o777]).toEqual(["mine", 0o640]);
+    const again = { hash: hash("sha256", "mine") };
+    for (const happens of [
+      () => writeFileSync(path, "ours"),
+      () => rmSync(path),
+      () => {
+        rmSync(path);
+        symlinkSync("/etc/passwd", path);
+      },
+    ]) {
+      writeFileSync(path, "mine");
+      using staged = stage(place, bytes("else"))!;
+      happens();
+      await expect(save(place, bytes("else"), { expected: again, staged })).rejects.toBeInstanceOf(
+        KumikoError,
+      );
+      rmSync(path, { force: true });
+    }
+    writeFileSync(path, "mine");
+    linkSync(path, join(folder.path, "b.txt"));
+    // One of two names is written in place.
+    expect(stage(place, bytes("else"))).toBeUndefined();
+    expect(readdirSync(folder.path).toSorted()).toEqual(["a.txt", "b.txt"]);
+    await vi.waitFor(() => expect(readdirSync("/proc/self/fd")).toHaveLength(open));
   });
 
   it("compares content, not times", async () => {

@@ -113,7 +113,8 @@ describe("a file of a mounted folder", () => {
     await using mounted = await Mounted.with({ "a.txt": THREE });
     const { block_id } = await mounted.call("file_load", { path: "a.txt" });
     rmSync(mounted.path("a.txt"));
-    expect((await refused(mounted.text("a.txt"))).code).toBe("not_on_disk");
+    expect(await mounted.text("a.txt")).toBe(THREE);
+    expect((await refused(mounted.call("file_load", { path: "a.txt" }))).code).toBe("not_on_disk");
     const status = await mounted.call<{ files: Answer[] }>("file_status", { path: "a.txt" });
     expect(status.files).toEqual([{ path: "a.txt", block_id, status: "deleted" }]);
     expect(existsSync(mounted.path("a.txt"))).toBe(false);
@@ -192,9 +193,10 @@ describe("both sides changed the same lines", () => {
     expect(await mounted.text("a.txt")).toBe("one\nperson\nagent\nthree\n");
     await mounted.call("block_undo", {});
     expect(await mounted.text("a.txt")).toBe("one\nperson\nthree\n");
-    expect(
-      (await refused(mounted.call("file_resolve", { conflict: "c1", choice: "mine" }))).code,
-    ).toBe("not_found");
+    const mine = { conflict: "c1", choice: "mine" };
+    await mounted.call("file_resolve", mine);
+    expect(await mounted.text("a.txt")).toBe("one\nagent\nthree\n");
+    expect((await refused(mounted.call("file_resolve", mine))).code).toBe("unknown_conflict");
   });
 
   it("survives a restart, and a conflict's name is never given twice", async () => {
@@ -356,7 +358,7 @@ describe("a mount over time", () => {
       "claude",
       "disk",
     ]);
-    expect((await refused(mounted.text("b.txt"))).code).toBe("not_on_disk");
+    expect((await refused(mounted.call("file_load", { path: "b.txt" }))).code).toBe("not_on_disk");
     expect(await mounted.text("d.txt")).toBe(THREE);
   });
 

@@ -9,7 +9,9 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import type { EpochPart } from "../src/files/epoch-part.ts";
 import { subscribe } from "../src/files/subscription.ts";
+import type { WatchTrouble } from "../src/files/watch-trouble.ts";
 import { scaled } from "./support/counts.ts";
 import { root as repository, runProgram } from "./support/process.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
@@ -70,10 +72,10 @@ test("a checkout of another branch is one epoch", async () => {
 
   await using watched = await Watched.start(root);
   for (const branch of ["one", "two", "one"]) {
-    const before = watched.batches.length;
-    const told = () => watched.batches.slice(before);
-    const changed = () => new Set(told().flatMap((batch) => batch.changed));
-    const gone = () => told().flatMap((batch) => batch.gone);
+    const before = watched.parts.length;
+    const told = () => watched.parts.slice(before);
+    const changed = () => new Set(told().flatMap((part) => part.changed));
+    const gone = () => told().flatMap((part) => part.gone);
     await git(root, "checkout", "-q", branch);
     await watched.until(branch, () => changed().size >= 200 && gone().length >= 20);
     expect(new Set(told().map(({ epoch }) => epoch)).size).toBe(1);
@@ -201,7 +203,7 @@ test("a root that vanishes halts everything, and goes on when it is back", async
   await watched.until("another look", () => Date.now() - statSync(root).birthtimeMs > 1500);
   expect(kinds()).toEqual(["root_gone"]);
   rmSync(root, { recursive: true });
-  expect(watched.batches).toEqual([]);
+  expect(watched.parts).toEqual([]);
   renameSync(join(above.path, "away"), root);
   await watched.until("the root back", () => kinds().includes("root_back"));
   await watched.until("the change", () => watched.last("d0/f0") === "changed meanwhile");
@@ -221,25 +223,41 @@ test("a root that vanishes halts everything, and goes on when it is back", async
   expect(kinds()).toEqual(["root_gone", "root_back", "root_gone", "root_back"]);
 });
 
-test("what changed while nobody watched is the first batch", async () => {
+test("what could not be dealt with is told again, and only that", async () => {
   using folder = temporaryFolder();
-  for (const name of ["same", "changed", "gone", "moved", "d/same", "d/gone"])
-    folder.write(name, name);
-  const first = await Watched.start(folder.path);
-  const since = [...first.watch.stamps()];
-  await first.watch.close();
-  await shell(
-    folder.path,
-    "echo x > changed; rm gone d/gone; mv moved d/moved; mkdir e; echo n > e/new",
-  );
-  await using watched = await Watched.start(folder.path, { since });
-  await watched.until("the batch", () => watched.batches.length > 0);
-  const [batch] = watched.batches;
-  expect(batch!.changed.toSorted()).toEqual(["changed", "e/new"]);
-  expect(batch!.gone.toSorted()).toEqual(["d/gone", "gone"]);
-  expect(batch!.moved).toEqual([{ from: "moved", to: "d/moved" }]);
-  await watched.settled("end");
-  expect(watched.batches).toHaveLength(2);
+  for (const name of ["changed", "gone", "moved", "same"]) folder.write(name, name);
+  const told: EpochPart[] = [];
+  const troubles: WatchTrouble[] = [];
+  let failures = 2;
+  await using watched = await Watched.start(folder.path, {
+    onChanges: (part) => {
+      told.push(part);
+      if (failures-- > 0) throw new Error("not now");
+    },
+    onTrouble: (trouble) => troubles.push(trouble),
+  });
+  await shell(folder.path, "echo x > changed; rm gone; mv moved d; mkdir e; echo n > e/new");
+  const after = () => {
+    const parts = told.slice(2);
+    return {
+      changed: parts.flatMap(({ changed }) => changed).toSorted(),
+      gone: parts.flatMap(({ gone }) => gone),
+      moved: parts.flatMap(({ moved }) => moved),
+    };
+  };
+  const all = {
+    changed: ["changed", "e/new"],
+    gone: ["gone"],
+    moved: [{ from: "moved", to: "d" }],
+  };
+  await watched.until("all of it", () => JSON.stringify(after()) === JSON.stringify(all));
+  expect(troubles).toEqual([
+    { kind: "fault", error: new Error("not now") },
+    { kind: "fault", error: new Error("not now") },
+  ]);
+  writeFileSync(join(folder.path, "same"), "another");
+  await watched.until("the next", () => told.at(-1)!.changed.includes("same"));
+  expect(told.at(-1)).toMatchObject({ changed: ["same"], gone: [], moved: [] });
 });
 
 test("rules that change are told, and decide from then on about what is watched", async () => {
@@ -315,7 +333,6 @@ test("after an error of the watcher everything is compared, and watched again", 
       return subscribe(root, { ...options, onHints });
     },
   });
-  await watched.watch.rescan();
   await shell(folder.path, savers["sed -i"]!("file"));
   beginnings[0]!(new Error("Events were dropped"));
   await watched.until("the change", () => watched.last("file") === NEW);
@@ -361,13 +378,11 @@ test("closing ends everything, also while the folder is being looked at", async 
   using folder = temporaryFolder();
   for (let i = 0; i < 3000; i++) folder.write(`d${i % 100}/f${i}`, "");
   const watched = await Watched.start(folder.path);
-  const rescan = watched.watch.rescan();
   await watched.watch.close();
-  await rescan;
-  const told = watched.batches.length;
+  const told = watched.parts.length;
   folder.write("d1/f1", "later");
   await using next = await Watched.start(folder.path);
   await next.settled("end");
-  expect(watched.batches).toHaveLength(told);
+  expect(watched.parts).toHaveLength(told);
   expect(watched.troubles).toEqual([]);
 });

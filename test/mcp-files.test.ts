@@ -21,15 +21,25 @@ test("an agent works on the files of the folder it was started in, and is held t
   expect(await text("file_list", {})).toContain("a.txt  14 bytes  read_write");
   expect(await text("block_read", { block_id: "a.txt" })).toContain("two");
   const operations = [{ op: "replace", start_line: 1, end_line: 2, content: "TWO" }];
-  await text("block_edit", { block_id: "a.txt", operations });
+  // It is called what the agent called it.
+  expect(await text("block_edit", { block_id: "a.txt", operations })).toMatch(
+    /^a\.txt is now version 2 /,
+  );
   expect(readFileSync(file, "utf8")).toBe("one\nTWO\nthree\n");
   writeFileSync(file, "one\nTWO\nthree\nfour\n");
   const insert = [{ op: "insert", line: 0, content: "zero" }];
   expect(await text("block_edit", { block_id: "a.txt", operations: insert })).toContain("+four");
   expect(readFileSync(file, "utf8")).toBe("zero\none\nTWO\nthree\nfour\n");
+  expect(await text("block_undo", {})).toContain("\na.txt is now version 5:");
   // The token is its owner's, a person's; whoever speaks MCP is an agent all the same.
   await expect(text("block_read", { block_id: ".env" })).rejects.toThrow(/secret|\.env/);
+  const unknown = text("file_resolve", { conflict: "c9", choice: "mine" });
+  await expect(unknown).rejects.toThrow(/no conflict c9.*file_status lists/);
+  await expect(unknown).rejects.not.toThrow("Copy the text");
+  await expect(text("block_read", { block_id: "b.txt" })).rejects.toThrow("Did you mean a.txt?");
   expect(await text("file_create", { path: "new/b.txt", content: "made\n" })).toContain("on disk");
   expect(readFileSync(join(folder, "new/b.txt"), "utf8")).toBe("made\n");
-  await text("block_undo", {});
+  // To take that back is to delete the file, which is a person's to decide.
+  await expect(text("block_undo", {})).rejects.toThrow(/may not delete/);
+  expect(readFileSync(join(folder, "new/b.txt"), "utf8")).toBe("made\n");
 });

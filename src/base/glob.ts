@@ -6,6 +6,8 @@ export interface Glob {
   readonly pattern: string;
   /** Of a path with `/` between its names and at neither end; a folder that matches covers what is below it. */
   matches(path: string): boolean;
+  /** Whether the pattern has this text in it as it stands: no wildcard or class counts, an alternative does. */
+  holds(text: string): boolean;
 }
 
 /**
@@ -28,6 +30,7 @@ export function compileGlob(
       const text = spelled(path, ignoreCase);
       return text.includes(contained) && run(automaton, text);
     },
+    holds: (text) => holds(parts, spelled(text, ignoreCase), ignoreCase),
   };
 }
 
@@ -55,4 +58,11 @@ function longestText(parts: readonly GlobPart[], ignoreCase: boolean): string {
     if (text.length > longest.length) longest = text;
   }
   return longest;
+}
+
+function holds(parts: readonly GlobPart[], text: string, ignoreCase: boolean): boolean {
+  return parts.some((part) => {
+    if (part.kind === "text") return spelled(part.text, ignoreCase).includes(text);
+    return part.kind === "choice" && part.choices.some((each) => holds(each, text, ignoreCase));
+  });
 }

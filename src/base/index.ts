@@ -1,3 +1,4 @@
+export { AskedThread } from "./asked-thread.ts";
 export { ByteReader, ByteWriter, damaged } from "./bytes.ts";
 export { type Clock, monotonicClock, type Timers } from "./clock.ts";
 export { IntColumn } from "./column.ts";
@@ -29,4 +30,5 @@ export {
 } from "./text-positions.ts";
 export { TextRope } from "./text-rope.ts";
 export { type SearchCall, SearchThreads } from "./search-threads.ts";
+export { spelled } from "./spelling.ts";
 export { realTimers, WorkerThread } from "./worker-thread.ts";

@@ -53,11 +53,14 @@ export class Autosave implements AsyncDisposable {
     this.#retries.delete(block);
   }
 
+  /** Whoever waited for it has failed. That it is tried often does not put off when it is tried again. */
   failed(block: string): void {
+    if (!this.#retries.has(block)) this.#again(block, SOONEST_RETRY);
+  }
+
+  #again(block: string, after: number): void {
     if (this.#closed) return;
-    const before = this.#retries.get(block);
-    before?.timer.cancel();
-    const after = Math.min(LATEST_RETRY, (before?.after ?? SOONEST_RETRY / 2) * 2);
+    this.#retries.get(block)?.timer.cancel();
     const timer = this.#ports.timers.after(after, () => this.#run(block));
     this.#retries.set(block, { after, timer });
   }
@@ -78,7 +81,10 @@ export class Autosave implements AsyncDisposable {
   }
 
   async #save(block: string): Promise<void> {
-    if (await this.#ports.save(block)) this.saved(block);
-    else this.failed(block);
+    const isSaved = await this.#ports.save(block);
+    const before = this.#retries.get(block);
+    if (isSaved) this.saved(block);
+    else if (before === undefined) this.failed(block);
+    else this.#again(block, Math.min(LATEST_RETRY, before.after * 2));
   }
 }

@@ -1,37 +1,81 @@
 import type { Clock } from "../base/index.ts";
 import type { Invocation } from "../kernel/index.ts";
+import { type Announced, holdsAnnounced } from "./announced.ts";
 
-/** Milliseconds for which it is believed that a change is made by who announced it. */
-const BELIEVED = 30_000;
+/** Milliseconds for which an announced change is waited for: a person may be asked about it first. */
+const AWAITED = 3_600_000;
 
 interface Claim {
   readonly cause: Invocation;
+  readonly announced: Announced;
   readonly until: number;
 }
 
-/** Who said that it is about to write a file with tools of its own. Of several the last one is believed. */
+/** What a file said and says now. */
+interface Change {
+  readonly before: string;
+  readonly after: string;
+}
+
+/**
+ * Who said what it is about to write to a file with tools of its own. Each claim is one call's; of several that a change
+ * may be of, the last one is believed.
+ */
 export class Claims {
   readonly #clock: Clock;
-  readonly #byPath = new Map<string, Claim>();
+  readonly #byPath = new Map<string, readonly Claim[]>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Whoever calls may be gone when the change arrives: its signal must not give the change up. */
-  begin(path: string, { signal: _signal, ...cause }: Invocation): void {
+  /** Whoever calls may be gone when the change arrives: nothing of the call itself is kept. */
+  begin(
+    path: string,
+    { signal: _signal, onUnsaved: _told, ...cause }: Invocation,
+    announced: Announced,
+  ): void {
     const now = this.#clock.now();
-    for (const [each, { until }] of this.#byPath) if (until <= now) this.#byPath.delete(each);
-    this.#byPath.set(path, { cause, until: now + BELIEVED });
+    this.#keep(({ until }) => until > now);
+    const others = this.#at(path).filter((each) => !isOf(each, cause));
+    this.#byPath.set(path, [...others, { cause, announced, until: now + AWAITED }]);
   }
 
-  /** What it announced is done; what others announced stands. */
-  end(path: string, { actor }: Invocation): void {
-    if (this.#byPath.get(path)?.cause.actor === actor) this.#byPath.delete(path);
+  /** What this call announced is done; what other calls did stands. */
+  end(path: string, cause: Invocation): void {
+    this.#keep((each, at) => at !== path || !isOf(each, cause));
   }
 
-  of(path: string): Invocation | undefined {
-    const claim = this.#byPath.get(path);
-    return claim !== undefined && claim.until > this.#clock.now() ? claim.cause : undefined;
+  /** Nothing that somebody announced in a turn and has not done is coming any more. */
+  withdraw({ actor, turn }: Invocation): void {
+    this.#keep(({ cause }) => cause.actor !== actor || cause.turn !== turn);
   }
+
+  isAnnounced(path: string): boolean {
+    return this.#at(path).length > 0;
+  }
+
+  /** Who announced what has happened there. */
+  of(path: string, { before, after }: Change): Invocation | undefined {
+    return this.#at(path).findLast(({ announced }) => holdsAnnounced(announced, before, after))
+      ?.cause;
+  }
+
+  #at(path: string): Claim[] {
+    const now = this.#clock.now();
+    return (this.#byPath.get(path) ?? []).filter(({ until }) => until > now);
+  }
+
+  #keep(stays: (claim: Claim, path: string) => boolean): void {
+    for (const [path, claims] of this.#byPath) {
+      const left = claims.filter((each) => stays(each, path));
+      if (left.length === 0) this.#byPath.delete(path);
+      else this.#byPath.set(path, left);
+    }
+  }
+}
+
+/** Of this call; who names none means all of theirs. */
+function isOf({ cause }: Claim, { actor, call }: Invocation): boolean {
+  return cause.actor === actor && (call === undefined || (cause.call ?? call) === call);
 }

@@ -3,6 +3,7 @@ import { dirname, isAbsolute, join } from "node:path";
 import { KumikoError } from "../base/index.ts";
 import { hasCode, isSystemError, unreadable } from "./disk-errors.ts";
 import { FolderHandle, hasHandles } from "./folder-handle.ts";
+import { isWithin } from "./ignored.ts";
 import { findFolding, isSameFile, listedName, type NameFolding } from "./name-folding.ts";
 import { Spot } from "./spot.ts";
 import { isTemporaryName } from "./temporary-name.ts";
@@ -33,23 +34,39 @@ const LONGEST_NAME = 255;
 export class Folder implements Disposable {
   /** Its real path when it was opened. */
   readonly path: string;
-  readonly folding: NameFolding;
-  readonly #handle: FolderHandle;
-  readonly #identity: { readonly ino: bigint; readonly dev: bigint };
+  #folding: NameFolding;
+  /** A folder in it that is Kumiko's own: nothing there is meant by any path. */
+  readonly own: string | undefined;
+  /** Of this folder and of those that stood in its place before: whoever is at work there may use them still. */
+  readonly #owned = new DisposableStack();
+  #handle: FolderHandle;
+  #identity: { readonly ino: bigint; readonly dev: bigint };
 
-  private constructor(path: string, handle: FolderHandle) {
+  private constructor(path: string, handle: FolderHandle, own: string | undefined) {
     this.path = path;
-    this.#handle = handle;
+    this.own = own;
+    this.#handle = this.#owned.use(handle);
     this.#identity = statSync(handle.at("."), { bigint: true });
-    this.folding = findFolding(handle);
+    this.#folding = findFolding(handle);
   }
 
-  /** The caller owns it. `handles: false` is the weaker way of systems without /proc. */
-  static open(path: string, { handles = hasHandles } = {}): Folder {
+  /**
+   * The caller owns it. `home` is where Kumiko keeps what is its own, in the folder or elsewhere. `handles: false` is the
+   * weaker way of systems without /proc.
+   */
+  static open(
+    path: string,
+    {
+      handles = hasHandles,
+      home,
+    }: { readonly handles?: boolean; readonly home?: string | undefined } = {},
+  ): Folder {
     try {
       const real = realpathSync.native(path);
       using owned = new DisposableStack();
-      const folder = new Folder(real, owned.use(FolderHandle.open(real, handles)));
+      const own = home === undefined ? undefined : below(real, realAsFarAsThere(home));
+      if (own === "") throw isHome(real);
+      const folder = new Folder(real, owned.use(FolderHandle.open(real, handles)), own);
       owned.move();
       return folder;
     } catch (error) {
@@ -57,8 +74,28 @@ export class Folder implements Disposable {
     }
   }
 
+  get folding(): NameFolding {
+    return this.#folding;
+  }
+
   get ignoresCase(): boolean {
     return this.folding.ignoresCase;
+  }
+
+  /** Takes what stands at its path now for the folder. Whoever calls knows that it is. */
+  reopen(): void {
+    try {
+      using opening = new DisposableStack();
+      const handle = opening.use(this.#handle.again());
+      const identity = statSync(handle.at("."), { bigint: true });
+      if (identity.ino === this.#identity.ino && identity.dev === this.#identity.dev) return;
+      this.#folding = findFolding(handle);
+      this.#identity = identity;
+      opening.move();
+      this.#handle = this.#owned.use(handle);
+    } catch (error) {
+      throw unreadable(error, this.path);
+    }
   }
 
   /** Refuses when the folder is gone, is not mounted any more or was replaced by another. */
@@ -92,19 +129,23 @@ export class Folder implements Disposable {
   /** The folder that holds a place, opened name by name. The caller owns it. With `make`, missing folders are made. */
   spot(path: string, { make = false } = {}): Spot {
     checkShape(path);
+    if (this.isOwn(path)) throw ofOurs(path);
     this.check();
     return Spot.open(this.#handle, path.split("/"), make);
   }
 
   [Symbol.dispose](): void {
-    this.#handle[Symbol.dispose]();
+    this.#owned.dispose();
   }
 
   /** A path below the folder as the names from it on; undefined when it is not below it. */
   namesOf(absolute: string): string[] | undefined {
-    const prefix = this.path === "/" ? "/" : `${this.path}/`;
-    if (absolute === this.path) return [];
-    return absolute.startsWith(prefix) ? absolute.slice(prefix.length).split("/") : undefined;
+    const found = below(this.path, absolute);
+    return found === "" ? [] : found?.split("/");
+  }
+
+  isOwn(path: string): boolean {
+    return this.own !== undefined && isWithin(path, this.own);
   }
 }
 
@@ -137,11 +178,12 @@ class Walk implements Disposable {
     // A slash at the end says that a folder is meant.
     if (this.#leaf === "file" && this.#given.endsWith("/")) throw this.#notAFolder();
     // Whoever could write those could have the sweep write for them.
-    if (this.#names.some((name) => isTemporaryName(name)))
-      throw unusable(this.#given, "names a file of Kumiko's own");
+    const path = this.#names.join("/");
+    if (this.#names.some((name) => isTemporaryName(name)) || this.#folder.isOwn(path))
+      throw ofOurs(this.#given);
     return {
       folder: this.#folder,
-      path: this.#names.join("/"),
+      path,
       kind: this.#leaf ?? "folder",
     };
   }
@@ -287,6 +329,25 @@ function realAsFarAsThere(path: string): string {
     // Where a link leads nowhere, its name stands for itself and is looked up from the folder again.
     return join(realAsFarAsThere(above), path.slice(above.length));
   }
+}
+
+/** An absolute path as one from the folder; undefined when it is not below it. */
+function below(folder: string, absolute: string): string | undefined {
+  if (absolute === folder) return "";
+  const prefix = folder === "/" ? "/" : `${folder}/`;
+  return absolute.startsWith(prefix) ? absolute.slice(prefix.length) : undefined;
+}
+
+function isHome(path: string): KumikoError {
+  return new KumikoError(
+    "invalid_argument",
+    `${path} is where Kumiko keeps what is its own: mount another folder, or choose another home with --home.`,
+    { path },
+  );
+}
+
+function ofOurs(given: string): KumikoError {
+  return unusable(given, "names a file of Kumiko's own");
 }
 
 function outside(given: string): KumikoError {

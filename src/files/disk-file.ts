@@ -10,16 +10,16 @@ import {
 import { KumikoError } from "../base/index.ts";
 import type { Place } from "./contained.ts";
 import { hasCode, unwritable } from "./disk-errors.ts";
-import { type FileStat, lookAt, sameIdentity, statOf } from "./file-stat.ts";
+import { type FileStat, sameIdentity, statAt, statOf } from "./file-stat.ts";
 import { writeInPlace } from "./in-place.ts";
 import { absent, moved, type Spot } from "./spot.ts";
 import { Staged } from "./staged.ts";
-import { readSpot, readSpotAtOnce, type WholeFile } from "./whole-file.ts";
+import { PIECE, readSpot, readSpotAtOnce, readSpotHead, type WholeFile } from "./whole-file.ts";
 
 export type { FileIdentity, FileStat } from "./file-stat.ts";
 
 /** What the caller believes to be there: the hash of its bytes, or nothing. */
-export type Expected = { readonly hash: string } | "absent";
+type Expected = { readonly hash: string } | "absent";
 
 export interface Saved {
   readonly stat: FileStat;
@@ -31,7 +31,7 @@ export interface Saved {
 export function stat(place: Place): FileStat | undefined {
   return ifThere(() => {
     using spot = place.folder.spot(place.path);
-    const found = lookAt(spot.target, place.path);
+    const found = statAt(spot.target, place.path);
     if (found === undefined) return undefined;
     if (!found.isFile() && place.kind !== "link") throw moved(place.path);
     return statOf(found);
@@ -46,6 +46,17 @@ export async function readWhole(place: Place, limit: number): Promise<WholeFile 
   return await readSpot(open, limit);
 }
 
+/** Its size and its first bytes, as they are at this moment. Undefined when there is no such file. */
+export function readHead(
+  place: Place,
+  length: number,
+): { readonly size: number; readonly bytes: Uint8Array } | undefined {
+  return ifThere(() => {
+    using spot = place.folder.spot(place.path);
+    return readSpotHead(spot, length);
+  });
+}
+
 /**
  * Puts bytes in the place of what is expected to be there, or makes a file where nothing is. Whoever reads meanwhile
  * sees all of the old or all of the new. It answers when the bytes are on the disk and in place.
@@ -57,16 +68,86 @@ export async function readWhole(place: Place, limit: number): Promise<WholeFile 
 export async function save(
   place: Place,
   bytes: Uint8Array,
-  { expected, mode = 0o666 }: { readonly expected: Expected; readonly mode?: number },
+  { expected, mode = 0o666, staged, settle = true }: Saving,
 ): Promise<Saved> {
+  if (staged !== undefined && expected !== "absent")
+    return staged.save(bytes, { expected, settle });
   using spot = place.folder.spot(place.path, { make: expected === "absent" });
   try {
     return expected === "absent"
       ? await create(spot, bytes, mode)
-      : await replace(spot, bytes, expected);
+      : await replace(spot, bytes, { expected, settle });
   } catch (error) {
     if (expected === "absent") spot.unmake();
     throw unwritable(error, place.path);
+  }
+}
+
+interface Saving {
+  readonly expected: Expected;
+  readonly mode?: number;
+  /** The same bytes, for the same place. */
+  readonly staged?: StagedFile | undefined;
+  /** False when the caller sees to it that the folder's entry gets to the disk, for many saves at once. */
+  readonly settle?: boolean;
+}
+
+/** What `Saved.settled` promises, for a file that was saved without it; nothing when its folder has gone since. */
+export async function settleFolder(place: Place): Promise<void> {
+  const spot = ifThere(() => place.folder.spot(place.path));
+  if (spot === undefined) return;
+  using open = spot;
+  await open.settle();
+}
+
+/**
+ * Bytes that are to be put in the place of a file, beside it and on their way to the disk; undefined when there is no
+ * file that could be replaced by a rename. The caller owns them.
+ */
+export function stage(place: Place, bytes: Uint8Array): StagedFile | undefined {
+  using owned = new DisposableStack();
+  const spot = owned.use(place.folder.spot(place.path));
+  const found = statAt(spot.target, spot.path);
+  if (found === undefined || !found.isFile() || found.nlink > 1n || bytes.length > PIECE)
+    return undefined;
+  const old = statOf(found);
+  const staged = new StagedFile(spot, Staged.writeAtOnce(spot, bytes, old), old);
+  owned.move();
+  return staged;
+}
+
+export class StagedFile implements Disposable {
+  readonly #spot: Spot;
+  readonly #staged: Staged;
+  readonly #old: FileStat;
+  readonly #synced: Promise<void>;
+
+  constructor(spot: Spot, staged: Staged, old: FileStat) {
+    this.#spot = spot;
+    this.#staged = staged;
+    this.#old = old;
+    this.#synced = staged.sync();
+    // Told to whoever saves.
+    this.#synced.catch(() => undefined);
+  }
+
+  async save(bytes: Uint8Array, how: Replacing): Promise<Saved> {
+    try {
+      await this.#synced;
+      return await putInPlace(this.#spot, this.#staged, { ...how, old: this.#old, bytes });
+    } catch (error) {
+      throw unwritable(error, this.#spot.path);
+    }
+  }
+
+  /** What is still being synced is closed when that is done: its number would be another file's by then. */
+  [Symbol.dispose](): void {
+    this.#staged.remove();
+    const close = (): void => {
+      this.#staged[Symbol.dispose]();
+      this.#spot[Symbol.dispose]();
+    };
+    this.#synced.then(close, close);
   }
 }
 
@@ -92,7 +173,7 @@ export function move(from: Place, to: Place): Saved {
   using source = from.folder.spot(from.path);
   using target = to.folder.spot(to.path, { make: true });
   try {
-    const found = lookAt(source.target, from.path);
+    const found = statAt(source.target, from.path);
     if (found === undefined) throw absent(from.path);
     source.stands();
     target.stands();
@@ -108,7 +189,7 @@ export function move(from: Place, to: Place): Saved {
 }
 
 async function create(spot: Spot, bytes: Uint8Array, mode: number): Promise<Saved> {
-  if (lookAt(spot.target, spot.path) !== undefined) throw taken(spot.path);
+  if (statAt(spot.target, spot.path) !== undefined) throw taken(spot.path);
   using staged = await Staged.write(spot, bytes, { mode });
   await staged.sync();
   spot.stands();
@@ -125,17 +206,36 @@ async function create(spot: Spot, bytes: Uint8Array, mode: number): Promise<Save
   return { stat: staged.stat(), settled: settling(spot) };
 }
 
-async function replace(spot: Spot, bytes: Uint8Array, expected: { hash: string }): Promise<Saved> {
-  const found = lookAt(spot.target, spot.path);
+interface Replacing {
+  readonly expected: { readonly hash: string };
+  readonly settle: boolean;
+}
+
+async function replace(spot: Spot, bytes: Uint8Array, how: Replacing): Promise<Saved> {
+  const found = statAt(spot.target, spot.path);
   if (found === undefined) throw absent(spot.path);
   if (!found.isFile()) throw moved(spot.path);
   const old = statOf(found);
   if (old.links > 1) {
-    const before = await compare(spot, expected);
+    const before = await compare(spot, how.expected);
     return { stat: await writeInPlace(spot, before, bytes), settled: Promise.resolve() };
   }
   using staged = await Staged.write(spot, bytes, old);
   await staged.sync();
+  return await putInPlace(spot, staged, { ...how, old, bytes });
+}
+
+interface Ready extends Replacing {
+  /** What was there when it was staged. */
+  readonly old: FileStat;
+  readonly bytes: Uint8Array;
+}
+
+async function putInPlace(
+  spot: Spot,
+  staged: Staged,
+  { old, bytes, expected, settle }: Ready,
+): Promise<Saved> {
   const now = await compare(spot, expected);
   // Somebody gave the file a second name while it was staged: a rename would part the two.
   if (now.stat.links > 1) {
@@ -145,7 +245,7 @@ async function replace(spot: Spot, bytes: Uint8Array, expected: { hash: string }
   spot.stands();
   renameSync(staged.target, spot.target);
   staged.renamed();
-  return { stat: staged.stat(), settled: settling(spot) };
+  return { stat: staged.stat(), settled: settle ? settling(spot) : Promise.resolve() };
 }
 
 /** What is there, when it is what was expected. What is small is not left between the look and what follows it. */
@@ -155,7 +255,7 @@ async function compare(spot: Spot, expected: { readonly hash: string }): Promise
   if (found === "absent" || found === undefined) throw absent(spot.path);
   if (found.hash !== expected.hash) throw moved(spot.path);
   if (atOnce === "large") {
-    const after = lookAt(spot.target, spot.path);
+    const after = statAt(spot.target, spot.path);
     if (after === undefined || !sameIdentity(statOf(after), found.stat)) throw moved(spot.path);
   }
   return found;
@@ -180,7 +280,7 @@ function moveFile(source: Spot, target: Spot): void {
 
 /** Only an empty folder that appears within microseconds could be replaced: the system refuses all others. */
 function moveFolder(source: Spot, target: Spot): void {
-  if (lookAt(target.target, target.path) !== undefined) throw taken(target.path);
+  if (statAt(target.target, target.path) !== undefined) throw taken(target.path);
   renameSync(source.target, target.target);
 }
 
@@ -197,7 +297,7 @@ function renameOverOwn(source: string, spot: Spot): void {
 }
 
 function refuseIfNoLink(spot: Spot): void {
-  const found = lookAt(spot.target, spot.path);
+  const found = statAt(spot.target, spot.path);
   if (found === undefined) throw absent(spot.path);
   if (!found.isSymbolicLink()) throw moved(spot.path);
 }

@@ -1,7 +1,22 @@
+import { lstatSync, readdirSync } from "node:fs";
+import { dirname } from "node:path";
 import { type Clock, KumikoError, type Timers } from "../base/index.ts";
 import type { Folder, Place } from "./contained.ts";
-import { type FileIdentity, move, readWhole, remove, save, stat } from "./disk-file.ts";
+import { isSystemError } from "./disk-errors.ts";
+import {
+  type FileIdentity,
+  move,
+  readHead,
+  readWhole,
+  remove,
+  save,
+  settleFolder,
+  stage,
+  stat,
+  type StagedFile,
+} from "./disk-file.ts";
 import { sameIdentity } from "./file-stat.ts";
+import { isTemporaryName } from "./temporary-name.ts";
 import type { WholeFile } from "./whole-file.ts";
 
 /** How often, and after how many milliseconds, a file is read again that is just being written. */
@@ -10,26 +25,68 @@ const PAUSE = 10;
 /** Milliseconds since its last change after which a file is taken for whole; one that lost most of itself, later. */
 const REST = 100;
 const REST_SHRUNK = 400;
+/** Milliseconds in which saves are gathered before their folder is synced. */
+const SETTLING = 100;
 /** How often a file is looked at that does not come to rest: then it is taken as it is. */
 const LOOKS = 20;
 /** What the gate of paths and handles says of a place in which there is something else than a file. */
 const NO_FILE = ["disk_moved", "outside", "invalid_argument"];
+
+export interface DiskPorts {
+  readonly timers: Timers;
+  readonly clock: Clock;
+  /** A folder's entry is on the disk, or why it may not be: what was saved is in place, but a power cut may undo it. */
+  readonly onSettled: (path: string, error?: unknown) => void;
+}
 
 /** The files of one folder by their paths, with what happens to them told as values. */
 export class Disk {
   readonly #folder: Folder;
   readonly #timers: Timers;
   readonly #clock: Clock;
+  readonly #onSettled: DiskPorts["onSettled"];
+  /** Folders in which something was saved, with a path in each. */
+  readonly #unsettled = new Map<string, { path: string; timer: { cancel(): void } }>();
 
-  constructor(folder: Folder, { timers, clock }: { timers: Timers; clock: Clock }) {
+  constructor(folder: Folder, { timers, clock, onSettled }: DiskPorts) {
     this.#folder = folder;
     this.#timers = timers;
     this.#clock = clock;
+    this.#onSettled = onSettled;
   }
 
   /** What somebody means, as the path by which a file is known here. */
   resolve(given: string): string {
     return this.#folder.resolve(given).path;
+  }
+
+  /** What a link leads to; undefined when that is nothing, or outside. */
+  target(path: string): string | undefined {
+    try {
+      const place = this.#folder.resolve(path);
+      return place.kind === "absent" ? undefined : place.path;
+    } catch (error) {
+      if (error instanceof KumikoError && NO_FILE.includes(error.code)) return undefined;
+      throw error;
+    }
+  }
+
+  /** The names of files where this path is; none when there is no such folder, or it cannot be read. */
+  namesBeside(path: string): string[] {
+    try {
+      using spot = this.#folder.spot(path);
+      return readdirSync(spot.beside("."), { withFileTypes: true }).flatMap((entry) =>
+        entry.isFile() && !isTemporaryName(entry.name) ? [entry.name] : [],
+      );
+    } catch (error) {
+      if (error instanceof KumikoError || isSystemError(error)) return [];
+      throw error;
+    }
+  }
+
+  /** What is there, be it a file or not. */
+  kindAt(path: string): Place["kind"] {
+    return this.#folder.resolve(path, { follow: false }).kind;
   }
 
   /** Undefined when there is no such file, also when a folder or a link is in its place. */
@@ -42,11 +99,34 @@ export class Disk {
     }
   }
 
+  /** The same; `unseen` when it may be there and cannot be looked at. */
+  look(path: string): FileIdentity | "unseen" | undefined {
+    try {
+      return this.identity(path);
+    } catch (error) {
+      if (error instanceof KumikoError) return "unseen";
+      throw error;
+    }
+  }
+
   /**
-   * The same, once nobody is writing it: whoever took half of a file for all of it would save over the other half.
-   * What is known of it needs no waiting.
+   * Its identity once nobody is writing it: whoever took half of a file for all of it would save over the other half.
+   * What is known of it needs no waiting. An error when it may be there and cannot be looked at.
    */
-  async atRest(path: string, known?: FileIdentity): Promise<FileIdentity | undefined> {
+  async atRest(
+    path: string,
+    known?: FileIdentity,
+  ): Promise<FileIdentity | KumikoError | undefined> {
+    try {
+      return await this.#atRest(path, known);
+    } catch (error) {
+      // A folder that cannot be entered, or a root that is gone.
+      if (error instanceof KumikoError) return error;
+      throw error;
+    }
+  }
+
+  async #atRest(path: string, known?: FileIdentity): Promise<FileIdentity | undefined> {
     let found = this.identity(path);
     for (let look = 1; found !== undefined && look < LOOKS; look++) {
       if (known !== undefined && sameIdentity(found, known)) return found;
@@ -63,6 +143,17 @@ export class Disk {
     return found;
   }
 
+  /** When a file was made, in nanoseconds; 0 when there is none, or the file system does not know. */
+  born(path: string): bigint {
+    try {
+      using spot = this.#folder.spot(path);
+      return lstatSync(spot.target, { bigint: true, throwIfNoEntry: false })?.birthtimeNs ?? 0n;
+    } catch (error) {
+      if (error instanceof KumikoError || isSystemError(error)) return 0n;
+      throw error;
+    }
+  }
+
   /** Undefined when there is none; an error when it is there and cannot be read. */
   async read(path: string, limit: number): Promise<WholeFile | KumikoError | undefined> {
     for (let attempt = 1; ; attempt++) {
@@ -76,15 +167,43 @@ export class Disk {
     }
   }
 
+  /** Its size and its first bytes; undefined when there is no such file, an error when it cannot be read. */
+  begins(
+    path: string,
+    length: number,
+  ): { readonly size: number; readonly bytes: Uint8Array } | KumikoError | undefined {
+    try {
+      return readHead(this.#place(path), length);
+    } catch (error) {
+      if (!(error instanceof KumikoError)) throw error;
+      return NO_FILE.includes(error.code) ? undefined : error;
+    }
+  }
+
+  /** Makes ready what may be saved soon; undefined when that cannot be: whoever saves it then is told why. */
+  stage(path: string, bytes: Uint8Array): StagedFile | undefined {
+    try {
+      return stage(this.#place(path), bytes);
+    } catch (error) {
+      if (error instanceof KumikoError || isSystemError(error)) return undefined;
+      throw error;
+    }
+  }
+
   /** Writes over what has that hash, or where nothing is; `moved` when something else is there. */
   async save(
     path: string,
     bytes: Uint8Array,
     hash: string | undefined,
+    staged?: StagedFile,
   ): Promise<FileIdentity | "moved"> {
     try {
       const expected = hash === undefined ? "absent" : { hash };
-      return (await save(this.#place(path), bytes, { expected })).stat;
+      const isNew = expected === "absent";
+      const saved = await save(this.#place(path), bytes, { expected, staged, settle: isNew });
+      if (isNew) void this.#settled(path, saved.settled);
+      else this.#settleSoon(path);
+      return saved.stat;
     } catch (error) {
       if (isMoved(error)) return "moved";
       throw error;
@@ -94,9 +213,8 @@ export class Disk {
   /** False when something else than that is there, or nothing. */
   async remove(path: string, hash: string): Promise<boolean> {
     try {
-      await (
-        await remove(this.#place(path), { expected: { hash } })
-      ).settled;
+      const removed = await remove(this.#place(path), { expected: { hash } });
+      await this.#settled(path, removed.settled);
       return true;
     } catch (error) {
       if (isMoved(error)) return false;
@@ -107,7 +225,40 @@ export class Disk {
   /** Refuses to go over something that is there. */
   async move(from: string, to: string): Promise<void> {
     const place: Place = { folder: this.#folder, path: to, kind: "absent" };
-    await move(this.#place(from), place).settled;
+    await this.#settled(to, move(this.#place(from), place).settled);
+  }
+
+  /** Resolves when what was saved is in its folders on the disk as well, or it was told why not. */
+  async settle(): Promise<void> {
+    await Promise.all([...this.#unsettled.keys()].map((folder) => this.#settleNow(folder)));
+  }
+
+  /**
+   * The folders' entries are not waited for: the journal has what was saved, and an old file that a power cut brings back
+   * is saved over again. One sync is for all saves of a moment.
+   */
+  #settleSoon(path: string): void {
+    const folder = dirname(path);
+    if (this.#unsettled.has(folder)) return;
+    const timer = this.#timers.after(SETTLING, () => void this.#settleNow(folder));
+    this.#unsettled.set(folder, { path, timer });
+  }
+
+  async #settleNow(folder: string): Promise<void> {
+    const { path, timer } = this.#unsettled.get(folder)!;
+    timer.cancel();
+    this.#unsettled.delete(folder);
+    await this.#settled(path, settleFolder(this.#place(path)));
+  }
+
+  /** It has happened, so whoever asked for it is not refused. */
+  async #settled(path: string, settled: Promise<void>): Promise<void> {
+    try {
+      await settled;
+      this.#onSettled(path);
+    } catch (error) {
+      this.#onSettled(path, error);
+    }
   }
 
   #place(path: string): Place {

@@ -40,8 +40,21 @@ export function sameIdentity(left: FileIdentity, right: FileIdentity): boolean {
   );
 }
 
+/** What a file is recognised by after a restart, when it has not been read since: the same in all places that ask. */
+export function identityText({
+  size,
+  inode,
+  nanoseconds,
+}: {
+  readonly size: number;
+  readonly inode: number | bigint;
+  readonly nanoseconds: bigint;
+}): string {
+  return `${size} ${Number(inode)} ${nanoseconds}`;
+}
+
 /** Undefined when there is nothing. A link is not followed. */
-export function lookAt(target: string, path: string): BigIntStats | undefined {
+export function statAt(target: string, path: string): BigIntStats | undefined {
   try {
     return lstatSync(target, { bigint: true, throwIfNoEntry: false });
   } catch (error) {

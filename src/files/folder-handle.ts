@@ -34,6 +34,11 @@ export class FolderHandle implements Disposable {
     return new FolderHandle(path, openSync(path, O_PATH | O_DIRECTORY | O_NOFOLLOW));
   }
 
+  /** What stands at its path now, held in the same way. The caller owns the handle. */
+  again(): FolderHandle {
+    return FolderHandle.open(this.#path, this.#descriptor !== undefined);
+  }
+
   /** A folder in this one, never through a link. The caller owns the handle. */
   open(name: string): FolderHandle {
     const path = join(this.#path, name);

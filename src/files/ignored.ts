@@ -1,7 +1,7 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import ignore, { type Ignore } from "ignore";
-import { errorCodeOf } from "./look.ts";
+import { readRuleText } from "./rule-text.ts";
+import { isTemporaryName } from "./temporary-name.ts";
 
 /** In the order in which they are read: what a later one says counts more. */
 const RULE_FILES = [".gitignore", ".kumikoignore"];
@@ -11,6 +11,8 @@ const REMEMBERED = 4096;
 export interface IgnoredOptions {
   /** Names that differ only in case are one. */
   readonly ignoresCase?: boolean;
+  /** A folder in it that is Kumiko's own. */
+  readonly own?: string | undefined;
   /** A rule file that cannot be read ignores nothing. */
   onUnreadable?(path: string, reason: string): void;
 }
@@ -37,9 +39,16 @@ export class Ignored {
 
   isIgnored(path: string, isFolder: boolean): boolean {
     if (path === "") return false;
+    if (this.isOwn(path)) return true;
     const { ignored, rules } = this.#folder(parentOf(path));
     if (ignored || nameOf(path) === ".git") return true;
     return rules.ignores(isFolder ? `${path}/` : path);
+  }
+
+  /** Kumiko's own files: for everybody else they are not there, whatever the rules say. */
+  isOwn(path: string): boolean {
+    const { own } = this.#options;
+    return (own !== undefined && isWithin(path, own)) || isTemporaryName(nameOf(path));
   }
 
   /** A rule file in this folder changed. */
@@ -73,22 +82,12 @@ export class Ignored {
   }
 
   #readRuleFile(path: string): string {
-    let handle: number | undefined;
-    try {
-      // Like git, which does not take rules from where a link leads; and a FIFO must not keep us waiting.
-      const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-      handle = openSync(join(this.#root, path), flags);
-      if (!fstatSync(handle).isFile()) return "";
-      return readFileSync(handle, "utf8").replace(/^\uFEFF/, "");
-    } catch (error) {
-      const code = errorCodeOf(error);
-      if (!["ENOENT", "ENOTDIR", "ELOOP"].includes(code)) {
-        this.#options.onUnreadable?.(path, code);
-      }
-      return "";
-    } finally {
-      if (handle !== undefined) closeSync(handle);
-    }
+    const found = readRuleText(join(this.#root, path));
+    if ("text" in found) return found.text;
+    if (found.none === "too_large") this.#options.onUnreadable?.(path, "it is too large");
+    if (found.none === "unreadable") this.#options.onUnreadable?.(path, found.reason);
+    // Like git, which does not take rules from where a link leads.
+    return "";
   }
 }
 
@@ -105,7 +104,7 @@ export function nameOf(path: string): string {
 }
 
 /** Whether a path is the folder or below it. */
-function isWithin(path: string, folder: string): boolean {
+export function isWithin(path: string, folder: string): boolean {
   return folder === "" || path === folder || path.startsWith(`${folder}/`);
 }
 

@@ -1,5 +1,5 @@
 import { KeyedQueue, type Timers } from "../base/index.ts";
-import type { Kernel, NamedValues } from "../kernel/index.ts";
+import type { NamedValues } from "../kernel/index.ts";
 import type { FileIdentity } from "./file-stat.ts";
 import type { TextForm } from "./text-form.ts";
 
@@ -22,6 +22,10 @@ export interface FileRecord {
   readonly synced: Synced | undefined;
   /** The base of a file that went: what was written to its block since is merged when it comes back. */
   readonly left?: Base | undefined;
+  /** Its form when it went: it is made again in that. */
+  readonly form?: TextForm | undefined;
+  /** It is to be made. */
+  readonly wanted?: boolean | undefined;
 }
 
 /** Milliseconds in which records are gathered: a save does not wait for them. */
@@ -36,11 +40,14 @@ export class Ledger implements AsyncDisposable {
   readonly #timers: Timers;
   readonly #changed = new Map<string, FileRecord>();
   readonly #writing = new KeyedQueue();
+  readonly #onWritten: (error?: unknown) => void;
   #timer: { cancel(): void } | undefined;
 
-  constructor(kernel: Kernel, mount: string, timers: Timers) {
-    this.#values = kernel.named(`files-${mount}`);
+  /** `onWritten`: records are written down, or why they are not; then they are tried again. */
+  constructor(values: NamedValues, timers: Timers, onWritten: (error?: unknown) => void) {
+    this.#values = values;
     this.#timers = timers;
+    this.#onWritten = onWritten;
   }
 
   async read(): Promise<Map<string, FileRecord>> {
@@ -50,10 +57,19 @@ export class Ledger implements AsyncDisposable {
 
   note(block: string, record: FileRecord): void {
     this.#changed.set(block, record);
+    this.#writeLater();
+  }
+
+  #writeLater(): void {
     this.#timer ??= this.#timers.after(GATHERED, () => {
       this.#timer = undefined;
-      // A journal that cannot be written refuses edits as well, and says so there.
-      this.write().catch(() => undefined);
+      this.write().then(
+        () => this.#onWritten(),
+        (error: unknown) => {
+          this.#onWritten(error);
+          this.#writeLater();
+        },
+      );
     });
   }
 
@@ -72,8 +88,36 @@ export class Ledger implements AsyncDisposable {
   }
 }
 
-function encoded({ path, synced, left }: FileRecord): string {
-  if (synced === undefined) return JSON.stringify({ path, left });
+/** The same record without what must not be known any more. */
+export function withMask(record: FileRecord, mask: (text: string) => string): FileRecord {
+  const masked = (base: Base): Base => ("text" in base ? { text: mask(base.text) } : base);
+  const { synced, left } = record;
+  return {
+    ...record,
+    synced: synced && { ...synced, base: masked(synced.base) },
+    left: left && masked(left),
+  };
+}
+
+/** Masks the records of a folder that is not mounted. Gives how many. */
+export async function purgeRecords(
+  values: NamedValues,
+  mask: (text: string) => string,
+  block?: string,
+): Promise<number> {
+  let masked = 0;
+  for (const { key, value } of await values.list()) {
+    if (block !== undefined && key !== block) continue;
+    const clean = encoded(withMask(decoded(value), mask));
+    if (clean === encoded(decoded(value))) continue;
+    await values.put(key, clean);
+    masked += 1;
+  }
+  return masked;
+}
+
+function encoded({ path, synced, left, form, wanted }: FileRecord): string {
+  if (synced === undefined) return JSON.stringify({ path, left, form, ...(wanted && { wanted }) });
   const { identity } = synced;
   const nanoseconds = String(identity.nanoseconds);
   return JSON.stringify({ path, synced: { ...synced, identity: { ...identity, nanoseconds } } });
@@ -84,9 +128,11 @@ function decoded(value: string): FileRecord {
     path: string;
     synced?: Synced & { identity: { nanoseconds: string } };
     left?: Base;
+    form?: TextForm;
+    wanted?: boolean;
   };
-  const { path, synced, left } = JSON.parse(value) as Stored;
-  if (synced === undefined) return { path, synced, left };
+  const { path, synced, left, form, wanted } = JSON.parse(value) as Stored;
+  if (synced === undefined) return { path, synced, left, form, wanted };
   const nanoseconds = BigInt(synced.identity.nanoseconds);
   return { path, synced: { ...synced, identity: { ...synced.identity, nanoseconds } } };
 }

@@ -84,6 +84,10 @@ describe("one side or different lines", () => {
     ["equal lines, the last is the new one", words("a x b", "c a x x b", "a X b"), "c a X x b"],
     ["a shared line between own", words("a", "a m1 n m2", "a d1 n d2"), "a d1 m1 n d2 m2"],
     ["the same change, and one more line", words("a b c", "a B c", "a B d c"), "a B d c"],
+    ["an equal line above a changed one", words("a x b", "a x x b", "a x x B"), "a x x B"],
+    ["the same, the other way round", words("a x b", "a x x B", "a x x b"), "a x x B"],
+    ["an equal line below a changed one", words("x b c", "x b x c", "x B x c"), "x B x c"],
+    ["an equal brace above a changed line", words("a } b", "a } } b", "a } } B"), "a } } B"],
     ["a part of what the other removed too", words("a b c d", "a z d", "a b z d"), "a z d"],
   ];
   test.each(cases)("%s", (_name, texts, result) => {
@@ -214,6 +218,29 @@ describe("appended text", () => {
     const texts = { base: "a\nlog", memory: "a\nlogged", disk: "a\nLOG\n" };
     expect(merged(texts, DISK).conflicts).toMatchObject([{ lost: "logged" }]);
   });
+});
+
+test("a line that both added is not doubled, wherever it is and whatever one of them changed", () => {
+  const random = new Random(seed());
+  const often = ["}", "", "x"];
+  for (let run = 0; run < scaled(20_000); run++) {
+    const lines = Array.from({ length: 1 + random.below(10) }, (_, at) =>
+      random.below(100) < 60 ? `b${at}` : random.pick(often),
+    );
+    const added = random.below(lines.length + 1);
+    const changed = random.below(lines.length);
+    const both = lines.toSpliced(added, 0, random.pick(often));
+    const one = both.map((line) => (line === `b${changed}` ? `D${changed}` : line));
+    const [base, two, three] = [lines, both, one].map((each) => `${each.join("\n")}\n`);
+    for (const [memory, disk] of [
+      [two!, three!],
+      [three!, two!],
+    ] as const) {
+      const texts = { base: base!, memory, disk };
+      const { text, conflicts } = merged(texts);
+      expect({ text, conflicts }, JSON.stringify(texts)).toEqual({ text: three, conflicts: [] });
+    }
+  }
 });
 
 describe("of any three texts", () => {

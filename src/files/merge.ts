@@ -15,6 +15,7 @@ import {
   type SideLines,
 } from "./clash.ts";
 import { LineRebuild } from "./line-splices.ts";
+import { reconciled } from "./reconciled.ts";
 import {
   growth,
   joinedWhereEqual,
@@ -86,7 +87,8 @@ const DIFF_MS = 60;
  * same change on both sides is one. Lines added by both at one place are all kept, disk's first.
  *
  * A final newline is not part of the last line: whoever changed it decides. A move is a removal and an insertion.
- * Known limit: a line that is written often, added by both beside a line that one of them changed, is there twice.
+ * Known limit: lines that are written often, added by both in several places close to each other, one of which is beside a
+ * line that one of them changed, may be there twice.
  */
 export function mergeTexts(
   texts: ThreeTexts,
@@ -103,7 +105,12 @@ export function mergeTexts(
   };
   const changesOf = (side: TextLines): ChangedRange[] =>
     settled(base.lines, side.lines, within()(base.lines, side.lines));
-  const changed = placesOf(changesOf(memory), changesOf(disk));
+  const [ofMemory, ofDisk] = reconciled(
+    { lines: memory.lines, changes: changesOf(memory) },
+    { lines: disk.lines, changes: changesOf(disk) },
+    base.lines,
+  );
+  const changed = placesOf(ofMemory, ofDisk);
   const places = joinedWhereEqual(changed, memory.lines, disk.lines);
   const merge = new Merge({ base, memory, disk }, rule, within());
   for (const place of places) merge.take(place);

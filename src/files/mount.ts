@@ -1,28 +1,24 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { type Clock, compileGlob, KumikoError, type Timers } from "../base/index.ts";
 import { unifiedDiff } from "../blocks/index.ts";
-import type { CallerKind, Decision, Kernel } from "../kernel/index.ts";
-import {
-  type FileOperation,
-  type FileRule,
-  FolderRules,
-  parseRuleFlag,
-  parseRules,
-} from "../permission/index.ts";
+import type { CallerKind, Decision, FileIndex, Kernel } from "../kernel/index.ts";
+import type { FileOperation, FolderRules } from "../permission/index.ts";
 import type { Conflicts } from "./conflicts.ts";
 import { Folder } from "./contained.ts";
 import { Disk } from "./disk.ts";
 import { FileSource } from "./file-source.ts";
+import type { FileStatus } from "./file-status.ts";
+import { FolderIndex } from "./folder-index.ts";
 import { Ignored, parentOf } from "./ignored.ts";
-import { errorCodeOf } from "./look.ts";
-import { scan } from "./scan.ts";
-import type { Batch } from "./batch.ts";
+import { Listing } from "./listing.ts";
+import { MountTroubles } from "./mount-troubles.ts";
+import type { EpochPart } from "./epoch-part.ts";
+import { RULES_FILE, RulesInForce } from "./rules-in-force.ts";
 import { sweep } from "./sweep.ts";
-import { type FolderWatch, watchFolder, type WatchTrouble } from "./watch.ts";
+import type { WatchTrouble } from "./watch-trouble.ts";
+import { type FolderWatch, watchFolder } from "./watch.ts";
 
-const RULES_FILE = "kumiko.toml";
-const LARGEST = 16 * 1024 * 1024;
+/** When the files of each mount were last all known. */
+const SEEN = "mounts-seen";
 
 /** What is written down of a mount. */
 export interface MountSettings {
@@ -41,20 +37,13 @@ export interface MountOptions {
   readonly conflicts: Conflicts;
   /** Whoever watches stays: what he finds half saved at his start is nobody's any more. */
   readonly watch: boolean;
-  /** What goes wrong without anyone asking. */
+  /** Where Kumiko keeps what is its own: no file of any folder. */
+  readonly home?: string | undefined;
+  /** For searches in files that have no blocks; whoever opens the mount owns it. */
+  readonly index: FileIndex;
+  /** What goes wrong without anyone asking, also when it is made good without anybody's help. */
   onTrouble(mount: string, error: KumikoError): void;
 }
-
-export type FileStatus =
-  | "synced"
-  | "block_ahead"
-  | "disk_ahead"
-  | "both_changed"
-  | "deleted"
-  | "conflict"
-  | "binary"
-  | "too_large"
-  | "not_loaded";
 
 export interface ListedFile {
   readonly path: string;
@@ -66,66 +55,103 @@ export interface ListedFile {
   readonly status: FileStatus;
 }
 
+/** What a link is that leads to no file of the folder. */
+const NOWHERE = {
+  permission: "none",
+  loaded: false,
+  dirty: false,
+  conflict: false,
+  status: "unreadable",
+} as const;
+
 /** A folder with its rules: who may do what there, what is in it, how each file stands. */
 export class Mount implements AsyncDisposable {
   readonly name: string;
   readonly root: string;
-  readonly manual: boolean;
   readonly source: FileSource;
   readonly ignored: Ignored;
+  readonly index: FolderIndex;
   readonly #folder: Folder;
+  readonly #listing: Listing;
   readonly #options: MountOptions;
-  readonly #flags: readonly FileRule[];
-  #rules: FolderRules;
+  readonly #inForce: RulesInForce;
+  readonly #troubles: MountTroubles;
   #watching: FolderWatch | undefined;
+  #isCaughtUp = false;
   #closed = false;
 
   private constructor(
     name: string,
     parts: {
       folder: Folder;
-      rules: FolderRules;
-      flags: readonly FileRule[];
+      inForce: RulesInForce;
+      troubles: MountTroubles;
       ignored: Ignored;
       source: FileSource;
+      index: FolderIndex;
     },
     options: MountOptions,
-    manual: boolean,
   ) {
     this.name = name;
     this.root = parts.folder.path;
-    this.manual = manual;
     this.#folder = parts.folder;
-    this.#rules = parts.rules;
-    this.#flags = parts.flags;
+    this.#inForce = parts.inForce;
+    this.#troubles = parts.troubles;
     this.ignored = parts.ignored;
     this.source = parts.source;
+    this.index = parts.index;
     this.#options = options;
+    const { root, ignored } = this;
+    this.#listing = new Listing({ root, ignored, clock: options.clock });
   }
 
   /** Refuses rules that cannot be read: nobody is to work under rules that are not those of the file. */
   static async open(name: string, settings: MountSettings, options: MountOptions): Promise<Mount> {
     await using opening = new AsyncDisposableStack();
-    const folder = opening.use(Folder.open(settings.root));
-    const ignored = new Ignored(folder.path, { ignoresCase: folder.ignoresCase });
-    const flags = (settings.rules ?? []).map(parseRuleFlag);
-    const { rules, manual, largest } = readRules(folder, ignored, flags);
+    const folder = opening.use(Folder.open(settings.root, { home: options.home }));
+    const { ignoresCase, own } = folder;
+    const troubles = new MountTroubles({
+      mount: name,
+      root: folder.path,
+      onTrouble: (error) => options.onTrouble(name, error),
+    });
+    const ignored = new Ignored(folder.path, {
+      ignoresCase,
+      own,
+      onUnreadable: (path, reason) => troubles.ofRuleFile(path, reason),
+    });
+    const inForce = new RulesInForce(folder, ignored, settings);
     const source = opening.use(
       await FileSource.open({
         ...options,
         name,
-        disk: new Disk(folder, options),
-        largest,
-        manual: settings.manual ?? manual,
-        rules: () => mount.#rules,
+        disk: new Disk(folder, {
+          ...options,
+          onSettled: (path, error) => troubles.ofSettling(path, error),
+        }),
+        onRecorded: (error) => troubles.ofRecords(error),
+        rules: () => inForce.rules,
+        get largest() {
+          return inForce.largest;
+        },
+        get manual() {
+          return inForce.manual;
+        },
       }),
     );
-    const mount = new Mount(
-      name,
-      { folder, rules, flags, ignored, source },
-      options,
-      settings.manual ?? manual,
-    );
+    const index = new FolderIndex({
+      root: folder.path,
+      index: options.index,
+      timers: options.timers,
+      get largest() {
+        return inForce.largest;
+      },
+      isLeftOut: (path) =>
+        source.files.at(path) !== undefined || inForce.rules.levelOf(path).level === "secret",
+      onTrouble: (error) => options.onTrouble(name, error),
+    });
+    const parts = { folder, inForce, troubles, ignored, source, index };
+    const mount = new Mount(name, parts, options);
     // Before anybody reads: a file that was being written in place is whole again afterwards.
     await mount.#sweep(options.watch ? { age: 0 } : {});
     opening.move();
@@ -134,9 +160,18 @@ export class Mount implements AsyncDisposable {
 
   /**
    * From now on takes in what happens on disk, first what happened while nobody looked. Resolves when everything is
-   * being watched; the folder can be used meanwhile.
+   * being watched, or it is known and told why not; the folder can be used meanwhile.
    */
   async watch(): Promise<void> {
+    try {
+      await this.#watch();
+    } catch (error) {
+      if (!(error instanceof KumikoError)) throw error;
+      this.#troubles.came("watch", error);
+    }
+  }
+
+  async #watch(): Promise<void> {
     const { clock, timers, kernel } = this.#options;
     const task = { task: `mount @${this.name}`, what: `mounting @${this.name}` };
     let looked = 0;
@@ -144,73 +179,113 @@ export class Mount implements AsyncDisposable {
       ignored: this.ignored,
       clock,
       timers,
-      onChanges: (batch) => this.#changed(batch),
+      onChanges: (part) => this.#changed(part),
       onTrouble: (trouble) => this.#trouble(trouble),
-      onProgress: (done) => {
+      onProgress: (done, total) => {
         looked = done;
-        kernel.progress({ ...task, state: "running", done });
+        const known = total === undefined ? {} : { total };
+        kernel.progress({ ...task, state: "running", done, ...known });
       },
     });
-    if (looked > 0) kernel.progress({ ...task, state: "done", done: looked });
+    if (looked > 0) kernel.progress({ ...task, state: "done", done: looked, total: looked });
     if (this.#closed) {
       await watching[Symbol.asyncDispose]();
       return;
     }
     this.#watching = watching;
-    await this.source.catchUp();
+    this.index.start(() => watching.stamps());
+    const seen = kernel.named(SEEN);
+    const since = await seen.get(this.name);
+    // Not after a crash: what was there until then is not known.
+    await seen.put(this.name, undefined);
+    await this.source.takingIn.catchUp(
+      watching.stamps(),
+      since === undefined ? undefined : Number(since),
+    );
+    this.#isCaughtUp = true;
   }
 
   /** What a process that died left beside files that it was saving. */
   async #sweep(options: { age?: number }): Promise<void> {
-    const folders = new Set(["", ...this.source.files().map(({ path }) => parentOf(path))]);
+    const folders = new Set(["", ...this.source.files.all().map(({ path }) => parentOf(path))]);
     for (const path of folders) {
       try {
-        await sweep(this.#folder, path, { now: this.#options.clock.now(), ...options });
+        const now = this.#options.clock.now();
+        this.#troubles.ofSweep(await sweep(this.#folder, path, { now, ...options }));
       } catch (error) {
-        // A folder that is gone, or closed to us, holds nothing of ours that could be removed.
         if (!(error instanceof KumikoError)) throw error;
+        // A folder that is gone holds nothing of ours.
+        if (error.code !== "file_absent") this.#troubles.came(`sweep ${path}`, error);
       }
     }
   }
 
-  async #changed({ changed, gone, moved }: Batch): Promise<void> {
-    if ([...changed, ...gone].includes(RULES_FILE)) this.#tryRules();
-    await this.source.changed({ changed, gone, renamed: moved });
+  async #changed({ epoch, changed, gone, moved }: EpochPart): Promise<void> {
+    const came = [...changed, ...moved.map(({ to }) => to)];
+    const went = [...gone, ...moved.map(({ from }) => from)];
+    this.index.changed(came, went);
+    const wasManual = this.manual;
+    if (came.includes(RULES_FILE) || went.includes(RULES_FILE)) this.#tryRules();
+    await this.source.takingIn.changed({ epoch, changed, gone, renamed: moved });
+    if (wasManual && !this.manual) await this.source.saving.saveAhead();
+    this.#troubles.over("fault");
   }
 
-  /** Rules that cannot be read leave those that are in force: nobody gains by breaking them. */
   #tryRules(): void {
     try {
       this.readRules();
+      this.#troubles.over("rules");
     } catch (error) {
       if (!(error instanceof KumikoError)) throw error;
-      this.#options.onTrouble(this.name, error);
+      this.#troubles.came("rules", error);
     }
   }
 
-  #trouble(trouble: WatchTrouble): void {
-    const { kind } = trouble;
-    const why = "reason" in trouble ? trouble.reason : sentences[kind];
-    if (kind === "unseen" || why === undefined) return;
-    const error = new KumikoError(kind === "root_gone" ? "root_gone" : "file_unreadable", why, {
-      mount: this.name,
-      root: this.root,
-      trouble: kind,
-    });
-    this.#options.onTrouble(this.name, error);
+  /** After kumiko.toml changed. Rules that cannot be read throw and leave those that are in force. */
+  readRules(): void {
+    this.#inForce.readAgain();
+    // What became secret leaves the index.
+    this.index.again();
   }
 
-  /** After kumiko.toml or an ignore file changed. Rules that cannot be read leave those that are in force. */
-  readRules(): void {
-    this.#rules = readRules(this.#folder, this.ignored, this.#flags).rules;
+  #trouble(trouble: WatchTrouble): void {
+    // Before anything of it is looked at: a copy may stand in its place.
+    if (trouble.kind === "root_back") this.#folder.reopen();
+    this.#troubles.ofWatch(trouble);
+  }
+
+  /** What is wrong with it now. */
+  troubles(): KumikoError[] {
+    return this.#troubles.list();
+  }
+
+  /** Why kumiko.toml cannot be read now: the rules that it had before hold meanwhile. */
+  get rulesTrouble(): KumikoError | undefined {
+    return this.#inForce.trouble;
   }
 
   get rules(): FolderRules {
-    return this.#rules;
+    return this.#inForce.rules;
+  }
+
+  /** Whether files are written only when somebody says so. */
+  get manual(): boolean {
+    return this.#inForce.manual;
+  }
+
+  /** Whether changes on disk are told: what is known of the folder is then what is in it. */
+  get isWatching(): boolean {
+    return this.#options.watch;
+  }
+
+  /** Whether what a file says may be shown to whoever searches. */
+  isSearchable(path: string, kind: CallerKind): boolean {
+    const { decision, level } = this.rules.decide(path, "read", kind);
+    return decision === "allow" && level !== "secret";
   }
 
   decide(path: string, operation: FileOperation, kind: CallerKind): Decision {
-    return this.#rules.decide(path, operation, kind);
+    return this.rules.decide(path, operation, kind);
   }
 
   /** Throws what the rules say, when that is not allowed. */
@@ -230,7 +305,7 @@ export class Mount implements AsyncDisposable {
   }
 
   async statusOf(path: string): Promise<FileStatus> {
-    return this.source.statusOf(path);
+    return (await this.source.standing.of(path)).status;
   }
 
   /** In the order of their paths. */
@@ -246,37 +321,33 @@ export class Mount implements AsyncDisposable {
     limit: number;
   }): Promise<{ files: ListedFile[]; after?: string }> {
     const glob = pattern === undefined ? undefined : compileGlob(pattern);
-    const found: { path: string; size: number }[] = [];
-    for await (const entries of scan(this.root, { ignored: this.ignored })) {
-      for (const { path, size, kind, ignored: left } of entries) {
-        if (kind !== "file" && kind !== "link") continue;
-        if ((left && !ignored) || path <= after || glob?.matches(path) === false) continue;
-        found.push({ path, size });
-      }
-    }
-    found.sort((a, b) => (a.path < b.path ? -1 : 1));
-    const page = found.slice(0, limit);
+    const page = await this.#listing.page({ after, glob, ignored }, limit);
     const inConflict = new Set(this.#options.conflicts.list().map(({ block }) => block));
-    const files: ListedFile[] = [];
-    for (const { path, size } of page) {
-      const file = this.source.at(path);
-      files.push({
-        path,
-        size,
-        permission: this.#rules.levelOf(path).level,
-        loaded: file !== undefined,
-        dirty: file?.ahead ?? false,
-        conflict: file !== undefined && inConflict.has(file.block),
-        status: file === undefined ? "not_loaded" : await this.statusOf(path),
-      });
-    }
-    return found.length > limit ? { files, after: page.at(-1)!.path } : { files };
+    const files = await Promise.all(
+      page.files.map(async ({ path, size, isLink }): Promise<ListedFile> => {
+        const target = isLink ? this.source.disk.target(path) : path;
+        // Nobody may do anything by a link that leads out of the folder, or to nothing.
+        if (target === undefined) return { path, size, ...NOWHERE };
+        const file = this.source.files.at(path);
+        return {
+          path,
+          size,
+          permission: this.rules.levelOf(target).level,
+          loaded: file !== undefined,
+          dirty: file?.ahead ?? false,
+          conflict: file !== undefined && inConflict.has(file.block),
+          status:
+            file === undefined ? this.source.standing.glance(path) : await this.statusOf(path),
+        };
+      }),
+    );
+    return page.more ? { files, after: files.at(-1)!.path } : { files };
   }
 
   /** From disk to block, under a header that says how they stand. */
   async diff(path: string): Promise<{ status: FileStatus; diff: string }> {
     const status = await this.statusOf(path);
-    const { block, disk, version, modified } = await this.source.bothSides(path);
+    const { block, disk, version, modified } = await this.source.standing.bothSides(path);
     if (block.text === disk) return { status, diff: "" };
     const header = [
       `[file:${block.id}:${path}]`,
@@ -291,52 +362,14 @@ export class Mount implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
+    const { clock, kernel } = this.#options;
     try {
+      if (this.#isCaughtUp) await kernel.named(SEEN).put(this.name, String(clock.now()));
       await this.#watching?.[Symbol.asyncDispose]();
+      await this.index[Symbol.asyncDispose]();
       await this.source[Symbol.asyncDispose]();
     } finally {
       this.#folder[Symbol.dispose]();
     }
-  }
-}
-
-const sentences: { readonly [kind: string]: string } = {
-  root_gone:
-    "The folder is gone. Nothing in it is taken for deleted; it goes on when the folder is back.",
-  root_back: "The folder is back.",
-  fault: "Watching the folder met a fault; it goes on.",
-};
-
-function readRules(
-  folder: Folder,
-  ignored: Ignored,
-  flags: readonly FileRule[],
-): { rules: FolderRules; manual: boolean; largest: number } {
-  const text = textOf(join(folder.path, RULES_FILE));
-  const rules = text === undefined ? undefined : parseRules(text, RULES_FILE);
-  return {
-    rules: new FolderRules({
-      ...(rules !== undefined && { rules }),
-      flags,
-      isIgnored: (path) => ignored.isIgnored(path, false),
-      ignoreCase: folder.ignoresCase,
-    }),
-    manual: rules?.mount.save === "manual",
-    largest: rules?.mount.largest ?? LARGEST,
-  };
-}
-
-/** Undefined when there is none. One that cannot be read is not the same as none. */
-function textOf(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    if (errorCodeOf(error) === "ENOENT") return undefined;
-    throw new KumikoError(
-      "file_unreadable",
-      `The rules in ${RULES_FILE} cannot be read (${errorCodeOf(error)}): nothing is mounted without them.`,
-      { path: RULES_FILE, reason: errorCodeOf(error) },
-      { cause: error },
-    );
   }
 }

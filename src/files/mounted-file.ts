@@ -1,5 +1,8 @@
 import type { KumikoError } from "../base/index.ts";
+import type { UnsavedFile } from "../kernel/index.ts";
 import type { Base, FileRecord, Synced } from "./ledger.ts";
+import type { Earlier } from "./stale.ts";
+import type { TextForm } from "./text-form.ts";
 
 /** A file that has a block. Only the holder of the file's queue changes it. */
 export class MountedFile {
@@ -9,27 +12,57 @@ export class MountedFile {
   synced: Synced | undefined;
   /** What was its base when it went. */
   left: Base | undefined;
+  /** Its form when it went: it is made again in that. */
+  form: TextForm | undefined;
+  /** There is no such file yet, and there is to be one: it is made when its block is saved. */
+  wanted: boolean;
   /** The block's newest version, as far as it was told of. */
   version: number;
   /** Why the last save failed; it is tried again. */
   unsaved: KumikoError | undefined;
+  /** Why the file could not be read as text, when that was last tried. */
+  unread: KumikoError | undefined;
   /** Both sides changed the same lines, and nobody has decided yet: the file is not written until then. */
   waits = false;
+  /** What was on disk lately, the newest first: a program may have read it before it was written over. */
+  earlier: readonly Earlier[] = [];
 
-  constructor(block: string, { path, synced, left }: FileRecord, version: number) {
+  constructor(block: string, { path, synced, left, form, wanted }: FileRecord, version: number) {
     this.block = block;
     this.path = path;
     this.synced = synced;
     this.left = left;
+    this.form = form;
+    this.wanted = wanted ?? false;
     this.version = version;
   }
 
   get record(): FileRecord {
-    return { path: this.path, synced: this.synced, left: this.left };
+    const { path, synced, left, form, wanted } = this;
+    return { path, synced, left, form, wanted };
+  }
+
+  /** Why the file is not what its block says, although it should be. */
+  get toldUnsaved(): UnsavedFile | undefined {
+    const { path, block } = this;
+    const why = this.unsaved?.message ?? this.#whyItWaits;
+    return why === undefined ? undefined : { path, block_id: block, why };
+  }
+
+  get #whyItWaits(): string | undefined {
+    return this.waits
+      ? `Both sides changed the same lines of ${this.path}: it is not written until somebody decides with file_resolve.`
+      : undefined;
+  }
+
+  /** There is no such file, and nobody asked for it to be made. */
+  get isAway(): boolean {
+    return this.synced === undefined && !this.wanted;
   }
 
   /** Whether the block holds what the disk does not. */
   get ahead(): boolean {
+    if (this.wanted) return true;
     const { base } = this.synced ?? {};
     if (base === undefined) return false;
     return "text" in base || base.version < this.version;

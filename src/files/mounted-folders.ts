@@ -4,10 +4,14 @@ import { KumikoError } from "../base/index.ts";
 import type { Mounts } from "./mounts.ts";
 import type { Mount } from "./mount.ts";
 
+/** So many troubles of one folder are said at once. */
+const TOLD = 5;
+
 export interface MountRequest {
   /** An absolute path. */
   readonly folder: string;
   readonly name?: string | undefined;
+  /** What is not said here stays as it was said before. */
   readonly manual?: boolean | undefined;
   readonly rules?: readonly string[] | undefined;
 }
@@ -21,20 +25,32 @@ export interface MountedFolder {
   readonly unsaved: number;
   readonly conflicts: number;
   readonly manual: boolean;
+  /** Those that it was mounted with, each `pattern=level`. */
+  readonly rules: string[];
   /** What is wrong with it now. */
-  readonly trouble?: string;
+  readonly trouble?: string | undefined;
 }
 
-/** Mounts a folder under its name, or under the one it has. Resolves when it is being watched. */
+function hasAnotherName(root: string, mount: string): KumikoError {
+  return new KumikoError(
+    "already_exists",
+    `${root} is mounted already, as @${mount}, and keeps that name: files of it are @${mount}/path.`,
+    { folder: root, mount, root },
+  );
+}
+
+/** Mounts a folder under its name, or under the one it has or had. Resolves when it is being watched. */
 export async function mountFolder(mounts: Mounts, request: MountRequest): Promise<MountedFolder> {
   const root = realFolder(request.folder);
-  const { manual, rules } = request;
-  const known = mounts.list().find((each) => each.root === root);
-  const name = request.name ?? known?.name ?? freeName(mounts, basename(root));
+  const roots = await mounts.kept.roots();
+  const [had] = [...roots].find(([, each]) => each === root) ?? [];
+  const known = mounts.list().find((each) => each.root === root)?.name ?? had;
+  const name = request.name ?? known ?? freeName(roots, basename(root));
   const other = mounts
     .list()
     .find((each) => each.name !== name && (isIn(root, each.root) || isIn(each.root, root)));
   if (other !== undefined) {
+    if (other.root === root) throw hasAnotherName(root, other.name);
     throw new KumikoError(
       "already_exists",
       `${root} and ${other.root}, which is mounted as @${other.name}, have files in common, and a file is in one folder only. ` +
@@ -42,6 +58,8 @@ export async function mountFolder(mounts: Mounts, request: MountRequest): Promis
       { folder: root, mount: other.name, root: other.root },
     );
   }
+  const before = await mounts.kept.settingsOf(root, name);
+  const { manual = before?.manual, rules = before?.rules } = request;
   const mount = await mounts.mount(name, {
     root,
     ...(manual !== undefined && { manual }),
@@ -86,15 +104,16 @@ export function listFolders(mounts: Mounts): MountedFolder[] {
       unsaved: 0,
       conflicts: 0,
       manual: false,
+      rules: [...mounts.rulesGiven(mount)],
       trouble: error.message,
     })),
   ];
 }
 
 function described(mounts: Mounts, { name, root, manual, source }: Mount): MountedFolder {
-  const files = source.files();
+  const files = source.files.all();
   const own = mounts.conflicts.list().filter(({ block }) => block.startsWith(`@${name}~`));
-  const trouble = mounts.troubles().find(({ mount }) => mount === name)?.error.message;
+  const troubles = mounts.troubles().filter(({ mount }) => mount === name);
   return {
     mount: name,
     folder: root,
@@ -102,8 +121,14 @@ function described(mounts: Mounts, { name, root, manual, source }: Mount): Mount
     unsaved: files.filter(({ ahead }) => ahead).length,
     conflicts: own.length,
     manual,
-    ...(trouble !== undefined && { trouble }),
+    rules: [...mounts.rulesGiven(name)],
+    ...(troubles.length > 0 && { trouble: told(troubles.map(({ error }) => error.message)) }),
   };
+}
+
+function told(troubles: readonly string[]): string {
+  const more = troubles.length - TOLD;
+  return [...troubles.slice(0, TOLD), ...(more > 0 ? [`And ${more} more.`] : [])].join(" ");
 }
 
 function realFolder(given: string): string {
@@ -123,12 +148,11 @@ function realFolder(given: string): string {
   });
 }
 
-/** What fits, and is no other folder's. */
-function freeName(mounts: Mounts, folder: string): string {
+/** What fits, and never was another folder's. */
+function freeName(taken: ReadonlyMap<string, string>, folder: string): string {
   const plain = folder.normalize("NFKD").toLowerCase();
   const fit = plain.replaceAll(/[^a-z0-9]+/g, "-").replaceAll(/^-|-$/g, "");
   const name = fit.slice(0, 28) || "folder";
-  const taken = new Set(listFolders(mounts).map(({ mount }) => mount));
   for (let number = 1; ; number++) {
     const next = number === 1 ? name : `${name}-${number}`;
     if (!taken.has(next)) return next;

@@ -1,15 +1,8 @@
-import { checkIdPart, type Clock, isBlockId, KumikoError, type Timers } from "../base/index.ts";
-import {
-  type CallerKind,
-  type ConversationRules,
-  type Decision,
-  type FilePort,
-  type Invocation,
-  type Kernel,
-  type Operation,
-  ruled,
-} from "../kernel/index.ts";
-import { type Conflict, Conflicts } from "./conflicts.ts";
+import { checkIdPart, type Clock, KeyedQueue, KumikoError, type Timers } from "../base/index.ts";
+import type { FileIndex, Kernel } from "../kernel/index.ts";
+import { Conflicts } from "./conflicts.ts";
+import type { FolderBook } from "./folder-book.ts";
+import { KeptMounts, sameSettings } from "./kept-mounts.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import { Mount, type MountSettings } from "./mount.ts";
 
@@ -19,31 +12,45 @@ export interface MountsOptions {
   readonly clock: Clock;
   /** Whether changes on disk are looked for all the time: not in a command that is gone in a moment. */
   readonly watch: boolean;
+  /** The home folder: what is in it is no file of any folder. */
+  readonly home?: string | undefined;
   /** The kernel's own folder, mounted under the kernel's name unless somebody unmounted it. */
   readonly folder?: string | undefined;
+  /** What other kernels have. Without it there are none. */
+  readonly book?: FolderBook | undefined;
+  /** For searches in files that have no blocks. Closed with the folders. */
+  readonly index: FileIndex;
   /** A folder that cannot be mounted now, and why. The others are. */
   onTrouble(mount: string, error: KumikoError): void;
 }
 
-/** What is kept of a mount; of one that was unmounted only that. */
-type Kept = MountSettings & { readonly unmounted?: boolean };
-
-const SPACE = "mounts";
+/** Milliseconds after which folders that could not be mounted are tried again. */
+const AGAIN = 2_000;
+/** Folders come and go one after the other. */
+const LINE = ["mounts"];
 const byKernel = new WeakMap<Kernel, Mounts>();
 
-/** All folders of a kernel. */
-export class Mounts implements FilePort {
+/** All folders of a kernel: those that are mounted, and those that should be and cannot. */
+export class Mounts implements AsyncDisposable {
+  readonly kernel: Kernel;
+  readonly index: FileIndex;
+  readonly kept: KeptMounts;
   readonly conflicts: Conflicts;
   readonly #options: MountsOptions;
-  readonly #told: MountsOptions["onTrouble"];
   readonly #mounts = new Map<string, Mount>();
   readonly #failed = new Map<string, { readonly root: string; readonly error: KumikoError }>();
-  readonly #troubles = new Map<string, KumikoError>();
+  readonly #settings = new Map<string, MountSettings>();
   readonly #starting: Promise<void>[] = [];
+  readonly #changing = new KeyedQueue();
+  #retry: { cancel(): void } | undefined;
+  #closed = false;
 
   private constructor(options: MountsOptions, conflicts: Conflicts) {
-    this.#options = { ...options, onTrouble: (mount, error) => this.#trouble(mount, error) };
-    this.#told = (mount, error) => options.onTrouble(mount, error);
+    const { kernel, index, folder } = options;
+    this.#options = options;
+    this.kernel = kernel;
+    this.index = index;
+    this.kept = new KeptMounts(kernel, folder);
     this.conflicts = conflicts;
   }
 
@@ -51,12 +58,10 @@ export class Mounts implements FilePort {
     const { kernel, clock } = options;
     const mounts = new Mounts(options, await Conflicts.open(kernel, clock));
     byKernel.set(kernel, mounts);
-    const kept = new Map<string, Kept>();
-    if (options.folder !== undefined) kept.set(kernel.id, { root: options.folder });
-    for (const { key, value } of await kernel.named(SPACE).list())
-      kept.set(key, JSON.parse(value) as Kept);
-    for (const [name, { unmounted = false, ...settings }] of kept)
-      if (!unmounted) await mounts.#tryToOpen(name, settings);
+    const wanted = await mounts.kept.wanted();
+    await mounts.#leaveAllBut(wanted.map(([, { root }]) => root));
+    for (const [name, settings] of wanted) await mounts.#tryToOpen(name, settings);
+    mounts.#retryLater();
     return mounts;
   }
 
@@ -72,48 +77,13 @@ export class Mounts implements FilePort {
     return [...this.#mounts.values()];
   }
 
-  /** Those that cannot be mounted now, and what last went wrong with the others. */
-  troubles(): { mount: string; root: string; error: KumikoError }[] {
-    const failed = [...this.#failed].map(([mount, { root, error }]) => ({ mount, root, error }));
-    const others = [...this.#troubles].flatMap(([mount, error]) => {
-      const root = this.#mounts.get(mount)?.root;
-      return root === undefined ? [] : [{ mount, root, error }];
-    });
-    return [...failed, ...others];
-  }
-
-  /** Mounts a folder for good. The same folder under the same name is mounted once, with the settings it got last. */
-  async mount(name: string, settings: MountSettings): Promise<Mount> {
-    checkIdPart(name, "The mount");
-    const known = this.#mounts.get(name);
-    if (known !== undefined) {
-      if (known.root === settings.root) return this.#again(known, settings);
-      throw new KumikoError("already_exists", `@${name} is the folder ${known.root}.`, {
-        mount: name,
-        root: known.root,
-      });
-    }
-    const mount = await this.#open(name, settings);
-    await this.#options.kernel.named(SPACE).put(name, JSON.stringify(settings));
-    return mount;
-  }
-
-  /** Its blocks and their history stay. */
-  async unmount(name: string): Promise<void> {
-    const mount = this.#failed.has(name) ? undefined : this.named(name);
-    const root = mount?.root ?? this.#failed.get(name)!.root;
-    const kept: Kept = { root, unmounted: true };
-    await this.#options.kernel.named(SPACE).put(name, JSON.stringify(kept));
-    this.#mounts.delete(name);
-    this.#failed.delete(name);
-    this.#troubles.delete(name);
-    await mount?.[Symbol.asyncDispose]();
-  }
-
-  /** Where paths are that name no folder. */
   first(): Mount {
     const [first] = this.#mounts.values();
-    return first ?? this.named(this.#options.kernel.id);
+    return first ?? this.named(this.kernel.id);
+  }
+
+  isMounted(name: string): boolean {
+    return this.#mounts.has(name);
   }
 
   named(name: string): Mount {
@@ -130,70 +100,93 @@ export class Mounts implements FilePort {
     );
   }
 
-  /** The mount and the path in it that somebody means: `@src/a.ts`, an absolute path, or one in the first folder. */
-  async place(given: string): Promise<{ mount: Mount; path: string }> {
-    const [, name, rest] = /^@([a-z0-9-]{1,32})\/(.+)$/s.exec(given) ?? [];
-    if (name !== undefined) {
-      const mount = this.named(name);
-      return { mount, path: mount.source.disk.resolve(rest!) };
-    }
-    const mounts = this.list();
-    const [first] = mounts;
-    if (first === undefined) {
-      for (const { error } of this.#failed.values()) throw error;
-      throw new KumikoError(
-        "not_on_disk",
-        `"${given}" is no block (a block is written context~actor~number, for example main~claude~42), and no folder is ` +
-          "mounted in which it could be a path: mount one with `kumiko mount`.",
-        { value: given },
-      );
-    }
-    const mount = given.startsWith("/") ? (innermost(mounts, given) ?? first) : first;
-    return { mount, path: mount.source.disk.resolve(given) };
-  }
-
-  async target(invocation: Invocation, given: string, operation: Operation): Promise<string> {
-    const { mount, path } = await this.#find(given);
-    if (mount === undefined) return given;
-    this.#check(mount, path, operation, invocation);
-    return (await mount.source.load(path)).block;
-  }
-
-  authorise(
-    { kind = "person" }: { readonly actor: string; readonly kind?: CallerKind | undefined },
-    operation: Operation,
-    target: string,
-  ): Decision | undefined {
-    const asked = ruled[operation];
-    if (asked === undefined || !target.startsWith("@")) return undefined;
-    const found = this.fileOf(target);
-    if (found !== undefined) return found.mount.decide(found.file.path, asked, kind);
-    // A block that is just made is no file yet; whoever makes it has asked.
-    if (operation === "create" || kind === "disk" || kind === "system")
-      return { decision: "allow", reason: "what a folder needs by itself is allowed." };
-    return {
-      decision: "deny",
-      reason: "its folder is not mounted now, so nobody knows its rules.",
-    };
-  }
-
-  committed(block: string, version: number): void {
-    this.fileOf(block)?.mount.source.committed(block, version);
-  }
-
-  async saved(blocks: readonly string[]): Promise<void> {
-    const byMount = Map.groupBy(
-      blocks.filter((block) => block.startsWith("@")),
-      (block) => this.fileOf(block)?.mount,
-    );
-    for (const [mount, own] of byMount) await mount?.source.saveAll(own);
-  }
-
   fileOf(block: string): { mount: Mount; file: MountedFile } | undefined {
     if (!block.startsWith("@")) return undefined;
     const mount = this.#mounts.get(block.slice(1, block.indexOf("~")));
-    const file = mount?.source.fileOf(block);
+    const file = mount?.source.files.of(block);
     return mount === undefined || file === undefined ? undefined : { mount, file };
+  }
+
+  /** Those that cannot be mounted now, and why. */
+  failed(): { mount: string; root: string; error: KumikoError }[] {
+    return [...this.#failed].map(([mount, { root, error }]) => ({ mount, root, error }));
+  }
+
+  /** The same, and what is wrong with the others. */
+  troubles(): { mount: string; root: string; error: KumikoError }[] {
+    const others = this.list().flatMap((each) =>
+      each.troubles().map((error) => ({ mount: each.name, root: each.root, error })),
+    );
+    return [...this.failed(), ...others];
+  }
+
+  /** The rules with which a folder was mounted, each `pattern=level`: they go before those of its file. */
+  rulesGiven(name: string): readonly string[] {
+    return this.#settings.get(name)?.rules ?? [];
+  }
+
+  /** Mounts a folder for good. The same folder under the same name is mounted once, with the settings it got last. */
+  mount(name: string, settings: MountSettings): Promise<Mount> {
+    return this.#changing.run(LINE, () => this.#mount(name, settings));
+  }
+
+  async #mount(name: string, settings: MountSettings): Promise<Mount> {
+    checkIdPart(name, "The mount");
+    const known = this.#mounts.get(name);
+    if (known !== undefined) {
+      if (known.root === settings.root) return this.#again(known, settings);
+      throw new KumikoError("already_exists", `@${name} is the folder ${known.root}.`, {
+        mount: name,
+        root: known.root,
+      });
+    }
+    const before = (await this.kept.roots()).get(name);
+    if (before !== undefined && before !== settings.root) throw isAnothers(name, before);
+    let mount: Mount;
+    try {
+      mount = await this.#open(name, settings);
+    } catch (error) {
+      if (!this.#has(settings.root)) await this.#options.book?.leave(settings.root);
+      throw error;
+    }
+    await this.kept.put(name, settings);
+    return mount;
+  }
+
+  /** Rules that cannot be read leave the folder as it was mounted. */
+  async #again(known: Mount, settings: MountSettings): Promise<Mount> {
+    const before = (await this.kept.get(known.name)) ?? { root: known.root };
+    if (sameSettings(before, settings)) return known;
+    // Closed first: what it knows of its files is written down then.
+    this.#mounts.delete(known.name);
+    await known[Symbol.asyncDispose]();
+    try {
+      const mount = await this.#open(known.name, settings);
+      await this.kept.put(known.name, settings);
+      return mount;
+    } catch (error) {
+      await this.#tryToOpen(known.name, before);
+      this.#retryLater();
+      throw error;
+    }
+  }
+
+  /** Its blocks and their history stay, and so does what was said of it. */
+  unmount(name: string): Promise<void> {
+    return this.#changing.run(LINE, () => this.#unmount(name));
+  }
+
+  async #unmount(name: string): Promise<void> {
+    const mount = this.#failed.has(name) ? undefined : this.named(name);
+    const root = mount?.root ?? this.#failed.get(name)!.root;
+    await this.kept.put(name, { ...this.#settings.get(name), root, unmounted: true });
+    this.#mounts.delete(name);
+    this.#failed.delete(name);
+    this.#settings.delete(name);
+    await mount?.[Symbol.asyncDispose]();
+    if (this.#has(root)) return;
+    await this.index.forget(root);
+    await this.#options.book?.leave(root);
   }
 
   /** Resolves when every folder is being watched and was compared with what was known of it. */
@@ -201,71 +194,21 @@ export class Mounts implements FilePort {
     await Promise.all(this.#starting);
   }
 
-  rules(): ConversationRules | undefined {
-    const [own] = this.#mounts.values();
-    return own?.rules;
-  }
-
-  hidden(block: string): boolean {
-    const found = this.fileOf(block);
-    if (found === undefined) return block.startsWith("@");
-    return found.mount.rules.levelOf(found.file.path).level === "secret";
-  }
-
-  /** Conflicts that an actor was not told of yet; it is now. */
-  tell(actor: string): Conflict[] {
-    return this.conflicts.tell(actor).filter(({ block }) => !this.hidden(block));
+  /** Resolves when all files of watched folders can be found by their index. */
+  async indexed(): Promise<void> {
+    await this.watched();
+    await Promise.all(this.list().map(({ index }) => index.settled()));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    byKernel.delete(this.#options.kernel);
+    byKernel.delete(this.kernel);
+    this.#closed = true;
+    this.#retry?.cancel();
+    await this.#changing.run(LINE, () => undefined);
     await using closing = new AsyncDisposableStack();
+    closing.use(this.index);
     closing.defer(async () => void (await Promise.all(this.#starting)));
     for (const mount of this.#mounts.values()) closing.use(mount);
-  }
-
-  async #find(given: string): Promise<{ mount?: Mount; path: string }> {
-    if (!isBlockId(given)) return this.place(given);
-    const known = this.fileOf(given);
-    if (known !== undefined) return { mount: known.mount, path: known.file.path };
-    if (!given.startsWith("@")) return { path: given };
-    throw new KumikoError(
-      "not_on_disk",
-      `${given} is a file of a folder that is not mounted now.`,
-      { block: given },
-    );
-  }
-
-  #check(mount: Mount, path: string, operation: Operation, invocation: Invocation): void {
-    const asked = ruled[operation];
-    if (asked === undefined) return;
-    const { kind = "person" } = invocation;
-    mount.check(path, asked, { actor: invocation.actor, kind });
-  }
-
-  /** Rules that cannot be read leave the folder as it was mounted. */
-  async #again(known: Mount, settings: MountSettings): Promise<Mount> {
-    const { kernel } = this.#options;
-    const kept = await kernel.named(SPACE).get(known.name);
-    const before = kept === undefined ? { root: known.root } : (JSON.parse(kept) as Kept);
-    if (sameSettings(before, settings)) return known;
-    // Closed first: what it knows of its files is written down then.
-    this.#mounts.delete(known.name);
-    await known[Symbol.asyncDispose]();
-    try {
-      const mount = await this.#open(known.name, settings);
-      await kernel.named(SPACE).put(known.name, JSON.stringify(settings));
-      return mount;
-    } catch (error) {
-      await this.#tryToOpen(known.name, before);
-      throw error;
-    }
-  }
-
-  #trouble(mount: string, error: KumikoError): void {
-    if (error.facts["trouble"] === "root_back") this.#troubles.delete(mount);
-    else this.#troubles.set(mount, error);
-    this.#told(mount, error);
   }
 
   async #tryToOpen(name: string, settings: MountSettings): Promise<void> {
@@ -273,35 +216,61 @@ export class Mounts implements FilePort {
       await this.#open(name, settings);
     } catch (error) {
       if (!(error instanceof KumikoError)) throw error;
+      const isKnown = this.#failed.get(name)?.error.message === error.message;
+      this.#settings.set(name, settings);
       this.#failed.set(name, { root: settings.root, error });
-      this.#options.onTrouble(name, error);
+      if (!isKnown) this.#options.onTrouble(name, error);
     }
   }
 
-  async #open(name: string, settings: MountSettings): Promise<Mount> {
-    const mount = await Mount.open(name, settings, { ...this.#options, conflicts: this.conflicts });
-    this.#failed.delete(name);
-    this.#mounts.set(name, mount);
-    if (this.#options.watch) {
-      this.#starting.push(
-        mount.watch().catch((error: unknown) => {
-          if (!(error instanceof KumikoError)) throw error;
-          this.#options.onTrouble(name, error);
-        }),
+  /** What keeps a folder from being mounted may be over without anybody telling us. */
+  #retryLater(): void {
+    if (!this.#options.watch || this.#failed.size === 0 || this.#closed) return;
+    this.#retry?.cancel();
+    this.#retry = this.#options.timers.after(AGAIN, () => {
+      const trying = this.#changing.run(LINE, async () => {
+        for (const name of this.#failed.keys())
+          if (!this.#closed) await this.#tryToOpen(name, this.#settings.get(name)!);
+      });
+      trying.then(
+        () => this.#retryLater(),
+        () => void this.#starting.push(trying),
       );
-    }
+    });
+  }
+
+  /** Whether it is mounted, or would be if it could. */
+  #has(root: string): boolean {
+    return [...this.list(), ...this.#failed.values()].some((each) => each.root === root);
+  }
+
+  /** Whoever died while he mounted or unmounted a folder may have left it taken. */
+  async #leaveAllBut(roots: readonly string[]): Promise<void> {
+    const { book } = this.#options;
+    for (const root of (await book?.taken()) ?? [])
+      if (!roots.includes(root)) await book?.leave(root);
+  }
+
+  async #open(name: string, settings: MountSettings): Promise<Mount> {
+    await this.#options.book?.take(settings.root);
+    const mount = await Mount.open(name, settings, {
+      ...this.#options,
+      conflicts: this.conflicts,
+    });
+    this.#failed.delete(name);
+    this.#settings.set(name, settings);
+    this.#mounts.set(name, mount);
+    if (this.#options.watch) this.#starting.push(mount.watch());
     return mount;
   }
 }
 
-function sameSettings(one: MountSettings, other: MountSettings): boolean {
-  const asText = ({ root, manual, rules = [] }: MountSettings): string =>
-    JSON.stringify([root, manual ?? null, rules]);
-  return asText(one) === asText(other);
-}
-
-/** A folder in a folder has rules of its own. */
-function innermost(mounts: readonly Mount[], absolute: string): Mount | undefined {
-  const around = mounts.filter(({ root }) => absolute === root || absolute.startsWith(`${root}/`));
-  return around.toSorted((left, right) => right.root.length - left.root.length)[0];
+/** Its blocks would be taken for files of the new folder, and their text written there. */
+function isAnothers(name: string, root: string): KumikoError {
+  return new KumikoError(
+    "already_exists",
+    `@${name} is the name of ${root}, and its blocks are that folder's files also while it is not mounted. ` +
+      "Mount this folder under another name.",
+    { mount: name, root },
+  );
 }

@@ -28,7 +28,7 @@ function tell(quiet: Quiet, from: number, until: number, held = false) {
     const paths = quiet.ready(now, held);
     if (paths.length === 0) continue;
     told.push({ at: now, epoch: quiet.epoch, paths });
-    quiet.told(paths, now);
+    quiet.told(paths, now, held);
   }
 }
 
@@ -75,7 +75,7 @@ test("many paths at once are one epoch, told together; after 2 s what is quiet s
   const first = quiet.ready(2500, false);
   expect(first).toHaveLength(20);
   const { epoch } = quiet;
-  quiet.told(first, 2500);
+  quiet.told(first, 2500, false);
   expect(tell(quiet, 2500, 9000)).toEqual([{ at: 2550, epoch, paths: ["restless"] }]);
   expect(quiet.epoch).toBe(epoch + 1);
 });
@@ -87,6 +87,29 @@ test("what is known to go on is waited for, 2 s at most", () => {
   expect(quiet.ready(1500, true)).toEqual([]);
   expect(quiet.ready(1500, false)).toEqual(["a"]);
   expect(quiet.ready(2000, true)).toEqual(["a"]);
+});
+
+test("what is known to go on is one epoch to its end, a minute at most", () => {
+  const quiet = new Quiet(100);
+  quiet.gather(0);
+  const told: ReturnType<typeof tell> = [];
+  for (let at = 0; at < 70_000; at += 125) {
+    quiet.touch(`${at}`, file(5), at, undefined);
+    told.push(...tell(quiet, at, at + 125, true));
+  }
+  const epochs = Map.groupBy(told, ({ epoch }) => epoch);
+  expect([...epochs.keys()]).toEqual([1, 2]);
+  expect(epochs.get(1)!.at(-1)!.at).toBeGreaterThanOrEqual(60_000);
+  expect(epochs.get(1)!.at(-1)!.at).toBeLessThan(60_200);
+  // Waited for once; then everything is told when it is quiet.
+  const [first, ...rest] = epochs.get(1)!;
+  expect(first!.at).toBe(2000);
+  for (const { at, paths } of rest)
+    for (const path of paths) expect(at - Number(path)).toBeLessThan(250);
+  // It is over, and the next is another.
+  quiet.endIfEmpty();
+  quiet.touch("next", file(5), 80_000, undefined);
+  expect(tell(quiet, 80_000, 81_000).map(({ epoch }) => epoch)).toEqual([3]);
 });
 
 const happening = fc.record({

@@ -10,6 +10,8 @@ const LONGEST = 10_000;
 const MANY = 8;
 /** For so long at most what is quiet waits for the rest of what happens with it. */
 const TOGETHER = 2000;
+/** What goes on for longer than this is no longer one happening. */
+const LONGEST_EPOCH = 60_000;
 
 interface Waiting {
   readonly first: number;
@@ -30,6 +32,8 @@ export class Quiet {
   readonly #debounce: number;
   readonly #waiting = new Map<string, Waiting>();
   #epoch = 1;
+  /** When it began, once something of it was told. */
+  #told: number | undefined;
   #opened: number | undefined;
   #isOne = false;
 
@@ -97,6 +101,7 @@ export class Quiet {
   /** In how many milliseconds it is worth asking again. */
   next(now: number, held: boolean): number | undefined {
     if (this.#waiting.size === 0 && !held) return undefined;
+    if (this.#waiting.size === 0) return this.#debounce;
     let soonest = Infinity;
     let latest = held ? this.#debounce : 0;
     for (const waiting of this.#waiting.values()) {
@@ -104,29 +109,40 @@ export class Quiet {
       soonest = Math.min(soonest, rest);
       latest = Math.max(latest, rest);
     }
-    const until = this.#isOne ? Math.min(latest, this.#timeUp - now) : soonest;
+    const isGathering = this.#isOne && !this.#isTimeUp(now);
+    const until = isGathering ? Math.min(latest, this.#timeUp - now) : soonest;
     return Math.max(0, Math.min(until, LONGEST));
   }
 
-  /** These were told, as part of the epoch; what remains of one happening keeps its number. */
-  told(paths: Iterable<string>, now: number): void {
+  /**
+   * These were told, as part of the epoch; what remains of one happening, and what is to come while it is `held`, keeps
+   * its number. It is waited for once: what comes later is told when it is quiet.
+   */
+  told(paths: Iterable<string>, now: number, held: boolean): void {
     for (const path of paths) this.#waiting.delete(path);
-    const isOver = this.#waiting.size === 0;
-    if (isOver || !this.#isOne) this.#epoch += 1;
-    if (isOver) this.#isOne = false;
-    this.#opened = isOver ? undefined : now;
+    this.#told ??= this.#opened ?? now;
+    const isTooLong = now - this.#told >= LONGEST_EPOCH;
+    if (!this.#isOne || isTooLong) this.#next();
+    if (this.#waiting.size === 0 && !held) this.endIfEmpty();
+    else if (!held || isTooLong) this.#opened = now;
   }
 
   /** These turned out to be nothing to tell. */
-  drop(paths: Iterable<string>): void {
+  drop(paths: Iterable<string>, held: boolean): void {
     for (const path of paths) this.#waiting.delete(path);
-    this.endIfEmpty();
+    if (!held) this.endIfEmpty();
   }
 
   endIfEmpty(): void {
     if (this.#waiting.size > 0) return;
+    if (this.#told !== undefined) this.#next();
     this.#isOne = false;
     this.#opened = undefined;
+  }
+
+  #next(): void {
+    this.#epoch += 1;
+    this.#told = undefined;
   }
 
   get #timeUp(): number {

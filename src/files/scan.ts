@@ -1,4 +1,4 @@
-import { readdirSync, realpathSync } from "node:fs";
+import { type Dirent, readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { KumikoError } from "../base/index.ts";
 import type { Ignored } from "./ignored.ts";
@@ -31,7 +31,7 @@ export interface ScanOptions {
   onProgress?(entries: number): void;
 }
 
-/** Everything in a folder, itself: no link is followed. Folders come before what is in them. */
+/** Everything in a folder but what is ours, itself: no link is followed. Folders come before what is in them. */
 export async function* scan(root: string, options: ScanOptions): AsyncGenerator<Entry[]> {
   const entries = walk(realRoot(root), options);
   let count = 0;
@@ -74,6 +74,7 @@ function* walk(root: string, options: ScanOptions): Generator<Entry> {
     }
     for (const name of names) {
       const path = folder === "" ? name : `${folder}/${name}`;
+      if (options.ignored.isOwn(path)) continue;
       let look: Look | undefined;
       try {
         look = lookAt(join(root, path));
@@ -89,11 +90,28 @@ function* walk(root: string, options: ScanOptions): Generator<Entry> {
   }
 }
 
+type OnBad = (bad: Unseen) => void;
+
 /** The names in a folder that can be written down. Throws what the system says when it cannot be listed. */
-export function listFolder(root: string, folder: string, onBad: (bad: Unseen) => void): string[] {
+export function listFolder(root: string, folder: string, onBad: OnBad): string[] {
+  const names = unreplaced(root, folder, (place) => readdirSync(place));
+  const bad = badNames(root, folder, names, onBad);
+  return bad.size === 0 ? names : names.filter((name) => !bad.has(name));
+}
+
+/** The same with what each of them is. */
+export function listEntries(root: string, folder: string, onBad: OnBad): Dirent[] {
+  const read = (place: string): Dirent[] => readdirSync(place, { withFileTypes: true });
+  const entries = unreplaced(root, folder, read);
+  const names = entries.map(({ name }) => name);
+  const bad = badNames(root, folder, names, onBad);
+  return bad.size === 0 ? entries : entries.filter(({ name }) => !bad.has(name));
+}
+
+function unreplaced<Listed>(root: string, folder: string, read: (place: string) => Listed): Listed {
   const place = join(root, folder);
   const before = lookAt(place);
-  const names = readdirSync(place);
+  const listed = read(place);
   // Had a link taken its place meanwhile, these would be names of elsewhere.
   const after = lookAt(place);
   if (before?.kind !== "folder" || after?.inode !== before.inode || after.kind !== "folder") {
@@ -101,16 +119,26 @@ export function listFolder(root: string, folder: string, onBad: (bad: Unseen) =>
       code: "ENOENT",
     });
   }
-  if (!names.some((name) => name.includes("\uFFFD"))) return names;
+  return listed;
+}
+
+/** Those that are not valid UTF-8. */
+function badNames(
+  root: string,
+  folder: string,
+  names: readonly string[],
+  onBad: OnBad,
+): ReadonlySet<string> {
   const bad = new Set<string>();
-  for (const bytes of readdirSync(place, { encoding: "buffer" })) {
+  if (!names.some((name) => name.includes("\uFFFD"))) return bad;
+  for (const bytes of readdirSync(join(root, folder), { encoding: "buffer" })) {
     const name = bytes.toString("utf8");
     if (Buffer.from(name, "utf8").equals(bytes)) continue;
     bad.add(name);
     const path = folder === "" ? name : `${folder}/${name}`;
     onBad({ path, why: "bad_name", reason: `not valid UTF-8: ${bytes.toString("hex")}` });
   }
-  return names.filter((name) => !bad.has(name));
+  return bad;
 }
 
 function realRoot(root: string): string {
@@ -121,7 +149,7 @@ function realRoot(root: string): string {
   }
 }
 
-function unreadableRoot(root: string, error: unknown): KumikoError {
+export function unreadableRoot(root: string, error: unknown): KumikoError {
   return new KumikoError(
     "file_unreadable",
     `The folder "${root}" cannot be listed (${errorCodeOf(error)}). Check that it exists and may be read.`,

@@ -34,18 +34,32 @@ export class Staged implements Disposable {
     bytes: Uint8Array,
     old: FileStat | { readonly mode: number },
   ): Promise<Staged> {
+    using owned = new DisposableStack();
+    const staged = owned.use(Staged.#open(spot, old));
+    await writeAll(staged.#descriptor, bytes);
+    if ("uid" in old) staged.keep(old);
+    owned.move();
+    return staged;
+  }
+
+  /** The same without giving way, in the place of a file, for what is one piece. */
+  static writeAtOnce(spot: Spot, bytes: Uint8Array, old: FileStat): Staged {
+    using owned = new DisposableStack();
+    const staged = owned.use(Staged.#open(spot, old));
+    for (let at = 0; at < bytes.length;)
+      at += writeSync(staged.#descriptor, bytes, at, bytes.length - at, at);
+    staged.keep(old);
+    owned.move();
+    return staged;
+  }
+
+  static #open(spot: Spot, old: FileStat | { readonly mode: number }): Staged {
     const isNew = !("uid" in old);
     // A rename would replace a file that may not be written: its folder alone decides that.
     if (!isNew) accessSync(spot.target, constants.W_OK);
     const target = spot.beside(temporaryName());
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-    using owned = new DisposableStack();
-    const descriptor = openSync(target, flags, isNew ? old.mode : 0o600);
-    const staged = owned.use(new Staged(target, descriptor));
-    await writeAll(descriptor, bytes);
-    if (!isNew) staged.keep(old);
-    owned.move();
-    return staged;
+    return new Staged(target, openSync(target, flags, isNew ? old.mode : 0o600));
   }
 
   sync(): Promise<void> {

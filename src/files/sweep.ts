@@ -2,7 +2,7 @@ import { unlinkSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import type { Folder } from "./contained.ts";
 import { hasCode, unwritable } from "./disk-errors.ts";
-import { lookAt } from "./file-stat.ts";
+import { statAt } from "./file-stat.ts";
 import { recover } from "./in-place.ts";
 import { isRedoName, isTemporaryName } from "./temporary-name.ts";
 
@@ -36,7 +36,7 @@ export async function sweep(
   try {
     for (const name of await readdir(spot.beside("."))) {
       if (!isTemporaryName(name)) continue;
-      const found = lookAt(spot.beside(name), below(name));
+      const found = statAt(spot.beside(name), below(name));
       if (found === undefined || !found.isFile()) continue;
       if (now - Number(found.mtimeMs) < age) continue;
       if (isRedoName(name)) {

@@ -4,14 +4,21 @@ import { type EditTarget, splitText } from "../blocks/index.ts";
 import type { Invocation, Kernel } from "../kernel/index.ts";
 import { type FolderRules, whenBothChanged } from "../permission/index.ts";
 import type { Claims } from "./claims.ts";
-import type { Conflicts } from "./conflicts.ts";
+import { type Conflict, type Conflicts, isUndecided } from "./conflicts.ts";
 import type { Disk } from "./disk.ts";
+import type { StagedFile } from "./disk-file.ts";
 import { type FileIdentity, sameIdentity } from "./file-stat.ts";
 import type { Base, Ledger, Synced } from "./ledger.ts";
 import { type MergeConflict, type Merged, mergeTexts } from "./merge.ts";
 import type { MountedFile } from "./mounted-file.ts";
+import { overwritten } from "./overwritten.ts";
+import { isRecent, madeFrom, withEarlier } from "./stale.ts";
+import { TakenEpoch } from "./taken-epoch.ts";
+import type { StagedSave } from "./staged-saves.ts";
 import { afterSaving, readText, type TextForm, writeText } from "./text-form.ts";
 
+/** Characters above which a file is made ready only when it is saved: it would keep others waiting. */
+const LARGEST_STAGED = 256 * 1024;
 /** How often a save is tried again because the disk moved meanwhile. */
 const ATTEMPTS = 5;
 /** Versions among which an own save is looked for that was not written down before a crash. */
@@ -39,7 +46,7 @@ export interface FoundText {
 /** What was found in the place of a file. */
 export type Found =
   | { readonly kind: "same" | "absent" }
-  | { readonly kind: "not_text"; readonly error: KumikoError }
+  | { readonly kind: "unreadable"; readonly error: KumikoError }
   | ({ readonly kind: "text" } & FoundText);
 
 const PLAIN: TextForm = { encoding: "utf-8", bom: false, crlf: false };
@@ -57,10 +64,17 @@ export class Syncing {
 
   /** What is on disk, unless it is known to be what was last seen there. */
   async find(file: MountedFile): Promise<Found> {
+    const found = await this.#find(file);
+    file.unread = found.kind === "unreadable" ? found.error : undefined;
+    return found;
+  }
+
+  async #find(file: MountedFile): Promise<Found> {
     const { disk } = this.#ports;
     const { synced } = file;
     const identity = await disk.atRest(file.path, synced?.identity);
     if (identity === undefined) return { kind: "absent" };
+    if (identity instanceof KumikoError) return { kind: "unreadable", error: identity };
     if (synced !== undefined && sameIdentity(identity, synced.identity)) return { kind: "same" };
     const found = await this.#read(file.path, synced?.form);
     if (found.kind !== "text" || found.hash !== synced?.hash) return found;
@@ -71,6 +85,7 @@ export class Syncing {
 
   async read(path: string, before?: TextForm): Promise<Found> {
     const identity = await this.#ports.disk.atRest(path);
+    if (identity instanceof KumikoError) return { kind: "unreadable", error: identity };
     return identity === undefined ? { kind: "absent" } : this.#read(path, before);
   }
 
@@ -78,10 +93,10 @@ export class Syncing {
     const { disk, largest } = this.#ports;
     const read = await disk.read(path, largest);
     if (read === undefined) return { kind: "absent" };
-    if (read instanceof KumikoError) return { kind: "not_text", error: read };
+    if (read instanceof KumikoError) return { kind: "unreadable", error: read };
     const { bytes, stat: identity, hash: sum } = read;
     const text = readText(bytes, largest, before);
-    if ("why" in text) return { kind: "not_text", error: notText(path, text.why) };
+    if ("why" in text) return { kind: "unreadable", error: notText(path, text.why) };
     return { kind: "text", ...text, hash: sum, identity };
   }
 
@@ -92,6 +107,7 @@ export class Syncing {
   async takeIn(
     found: readonly (readonly [MountedFile, FoundText])[],
     cause: Invocation,
+    epoch = new TakenEpoch(this.#ports.kernel),
   ): Promise<MountedFile[]> {
     const { kernel } = this.#ports;
     if (found.length === 0) return [];
@@ -103,18 +119,21 @@ export class Syncing {
       const [file, text] = byBlock.get(block)!;
       const merged = this.#merge(file, target, text);
       merges.set(block, merged);
-      authors.set(block, writers(target, file));
-      return merged.splices;
+      authors.set(block, writers(target, this.#commonBase(file, target, text)));
+      return overwritten(target, merged.splices);
     };
     // What is on disk has happened, whoever did it.
-    const changed = await kernel.editFiles(
-      { ...cause, kind: "disk" },
-      {
-        blocks: [...byBlock.keys()],
-        operation: "change",
-        translate,
-        answer: ({ edit, changes }) => ({ edit, changes }),
-      },
+    const changed = await epoch.within((edit) =>
+      kernel.editFiles(
+        { ...cause, kind: "disk" },
+        {
+          blocks: [...byBlock.keys()],
+          operation: "change",
+          edit,
+          translate,
+          answer: (applied) => ({ edit: applied.edit, changes: applied.changes }),
+        },
+      ),
     );
     const unsaved: MountedFile[] = [];
     for (const { block, version } of changed.changes) {
@@ -123,6 +142,8 @@ export class Syncing {
       file.version = Math.max(file.version, version);
       const base = merged.text === text ? { version } : { text };
       await this.#keep(file, merged, { version, theirs: cause.actor, mine: authors.get(block)! });
+      // What its block had when it went is in the merged text now, or in a conflict about it.
+      if (file.synced === undefined) await this.#ports.conflicts.close(block, isGone);
       this.#synced(file, { base, hash: sum, identity, form });
       if (merged.save && !file.waits) unsaved.push(file);
     }
@@ -133,28 +154,45 @@ export class Syncing {
    * Writes what the block holds, over what was last seen on disk and nothing else. A file that is not there stays away,
    * unless it is to be made.
    */
-  async save(file: MountedFile, { make = false } = {}): Promise<void> {
+  async save(
+    file: MountedFile,
+    {
+      make = file.wanted,
+      staged,
+    }: { readonly make?: boolean; readonly staged?: StagedSave | undefined } = {},
+  ): Promise<void> {
     const { kernel, disk } = this.#ports;
     for (let attempt = 1; ; attempt++) {
       const { synced } = file;
-      if ((synced === undefined && !make) || file.waits) return;
+      if (synced === undefined ? !make : file.waits) return;
       const { version, text } = await kernel.read(file.block);
       if (synced !== undefined && "version" in synced.base && synced.base.version === version)
         return;
-      const { text: kept, form } = afterSaving({ text, form: synced?.form ?? PLAIN });
-      if (kept !== text) {
+      const isReady = staged?.version === version && staged.synced === synced;
+      const ready = isReady ? staged : formed(text, synced?.form ?? file.form ?? PLAIN);
+      if (typeof ready === "string") {
         // What cannot be said in the file's form becomes what will be read back, or it would look like a change by others.
-        await this.#become(file, kept, DISK);
+        await this.#become(file, ready, DISK);
         continue;
       }
-      const bytes = writeText(text, form);
-      const sum = hash("sha256", bytes);
+      const { bytes, hash: sum, form } = ready;
       if (sum === synced?.hash) {
         this.#synced(file, { ...synced, base: { version } });
         return;
       }
-      const identity = await disk.save(file.path, bytes, synced?.hash);
+      if (synced !== undefined && text === "" && (await kernel.isUnmade(file.block))) {
+        if (await disk.remove(file.path, synced.hash)) {
+          this.leave(file);
+          return this.giveUp(file);
+        }
+        if (attempt === ATTEMPTS) throw restless(file.path);
+        await this.catchUp(file);
+        continue;
+      }
+      const identity = await disk.save(file.path, bytes, synced?.hash, ready.file);
       if (identity !== "moved") {
+        // Whoever makes it anew has decided what it says.
+        if (synced === undefined) await this.#ports.conflicts.close(file.block, isUndecided);
         this.#synced(file, { base: { version }, hash: sum, identity, form });
         return;
       }
@@ -163,36 +201,82 @@ export class Syncing {
     }
   }
 
+  /** Makes ready what is about to be in the journal. */
+  stage(
+    file: MountedFile,
+    { version, text }: { readonly version: number; readonly text: string },
+  ): StagedSave | undefined {
+    const { synced } = file;
+    if (synced === undefined || file.waits || text === "" || text.length > LARGEST_STAGED)
+      return undefined;
+    const ready = formed(text, synced.form);
+    if (typeof ready === "string" || ready.hash === synced.hash) return undefined;
+    const staged = this.#ports.disk.stage(file.path, ready.bytes);
+    return staged === undefined ? undefined : { ...ready, version, synced, file: staged };
+  }
+
   /** Takes in what is on disk now. True when there is something to save then. */
-  async catchUp(file: MountedFile, cause = this.#ports.claims.of(file.path)): Promise<boolean> {
+  async catchUp(file: MountedFile, cause?: Invocation): Promise<boolean> {
+    const isAhead = await this.tryCatchUp(file, cause);
+    if (isAhead instanceof KumikoError) throw isAhead;
+    return isAhead;
+  }
+
+  /** The same; an error when there is a file that cannot be read as text. */
+  async tryCatchUp(file: MountedFile, cause?: Invocation): Promise<boolean | KumikoError> {
     const found = await this.find(file);
-    if (found.kind === "text")
-      return (await this.takeIn([[file, found]], cause ?? DISK)).length > 0;
-    if (found.kind === "not_text") throw found.error;
+    if (found.kind === "text") {
+      const by = cause ?? (await this.announcedBy(file, found)) ?? DISK;
+      return (await this.takeIn([[file, found]], by)).length > 0;
+    }
+    if (found.kind === "unreadable") return found.error;
     if (found.kind === "absent") await this.gone(file);
     return false;
   }
 
-  /** Makes the block what the file says, whatever it held. */
-  async reload(file: MountedFile, invocation: Invocation): Promise<void> {
+  /** Who announced what was found. */
+  async announcedBy(
+    file: MountedFile,
+    { text: after }: FoundText,
+  ): Promise<Invocation | undefined> {
+    const { claims, kernel } = this.#ports;
+    if (!claims.isAnnounced(file.path)) return undefined;
+    const { base } = file.synced ?? {};
+    const before =
+      base === undefined
+        ? ""
+        : await kernel.tryOut(file.block, (target) =>
+            "text" in base ? base.text : target.read(base.version),
+          );
+    return claims.of(file.path, { before, after });
+  }
+
+  /** Makes the block what the file says, whatever it held; nothing about it is left to decide. False without a file. */
+  async reload(file: MountedFile, invocation: Invocation): Promise<boolean> {
     const found = await this.read(file.path, file.synced?.form);
-    if (found.kind === "not_text") throw found.error;
-    if (found.kind !== "text") return this.leave(file);
+    if (found.kind === "unreadable") throw found.error;
+    if (found.kind !== "text") {
+      await this.gone(file);
+      return false;
+    }
     const version = await this.#become(file, found.text, invocation);
+    await this.#ports.conflicts.close(file.block);
     const { hash: sum, identity, form } = found;
     this.#synced(file, { base: { version }, hash: sum, identity, form });
+    return true;
   }
 
   /** Somebody took the file away. What its block had that was not saved is kept as a conflict. */
   async gone(file: MountedFile): Promise<void> {
-    const common = file.synced?.base ?? file.left;
-    if (common === undefined) return;
+    // One that is not there did not go.
+    if (file.synced === undefined) return;
+    const common = file.synced.base;
     const { kernel, conflicts } = this.#ports;
     const unsaved = await kernel.tryOut(file.block, (target) => {
       const memory = target.read();
       const base = "text" in common ? common.text : target.read(common.version);
       const { version } = target;
-      return memory === base ? undefined : { memory, base, version, mine: writers(target, file) };
+      return memory === base ? undefined : { memory, base, version, mine: writers(target, common) };
     });
     if (unsaved !== undefined) {
       const { memory, base, version, mine } = unsaved;
@@ -208,23 +292,56 @@ export class Syncing {
       const theirs = DISK.actor;
       await conflicts.add(file, { conflicts: [conflict], version, theirs, mine, gone: true });
     }
-    await this.leave(file);
+    this.leave(file);
   }
 
   /** The file is not there any more; its block stays and is revived when it comes back. */
-  async leave(file: MountedFile): Promise<void> {
-    const version = await this.#ports.kernel.version(file.block);
-    if (file.synced === undefined && isVersion(file.left, version)) return;
-    file.left = { version };
+  leave(file: MountedFile): void {
+    if (file.synced === undefined) return;
+    file.left = file.synced.base;
+    file.form = file.synced.form;
     file.synced = undefined;
     file.unsaved = undefined;
+    file.waits = false;
     this.#ports.ledger.note(file.block, file.record);
   }
 
-  /** Makes the block say what somebody decided about a file that went, and the file with it. */
-  async bringBack(file: MountedFile, text: string, invocation: Invocation): Promise<void> {
-    await this.#become(file, text, invocation);
-    await this.save(file, { make: true });
+  /** What its block had when the file went is given up: it is not merged when the file comes back. */
+  async giveUp(file: MountedFile): Promise<void> {
+    file.left = { version: await this.#ports.kernel.version(file.block) };
+    this.#ports.ledger.note(file.block, file.record);
+  }
+
+  /** The file is to be there again, as its block says: it is made when it is saved. */
+  want(file: MountedFile): void {
+    file.wanted = true;
+    this.#ports.ledger.note(file.block, file.record);
+  }
+
+  /**
+   * Puts what somebody decided about a file that went into its block, with what others wrote there since: refuses when
+   * they wrote the same lines.
+   */
+  async bringBack(
+    file: MountedFile,
+    { base, chosen }: { readonly base: string; readonly chosen: string },
+    invocation: Invocation,
+  ): Promise<void> {
+    await this.#ports.kernel.editFiles(invocation, {
+      blocks: [file.block],
+      operation: "change",
+      translate: (target) => {
+        const texts = { base, memory: target.read(), disk: chosen };
+        const { splices, conflicts } = mergeTexts(texts, whenBothChanged("read_write"));
+        if (conflicts.length === 0) return splices;
+        throw new KumikoError(
+          "conflict",
+          `Others changed the same lines of ${file.path} since it was gone: edit it as it is now, then resolve the conflict with choice now.`,
+          { path: file.path, lost: conflicts.map(({ lost }) => lost) },
+        );
+      },
+      answer: () => undefined,
+    });
   }
 
   /**
@@ -232,10 +349,14 @@ export class Syncing {
    * when it merges again.
    */
   async #foresee(file: MountedFile, found: FoundText, { actor }: Invocation): Promise<void> {
-    if (!file.ahead && file.left === undefined) return;
+    if (!file.ahead && file.left === undefined && file.earlier.length === 0) return;
     const foreseen = await this.#ports.kernel.tryOut(file.block, (target) => ({
       merged: this.#merge(file, target, found),
-      told: { version: target.version + 1, theirs: actor, mine: writers(target, file) },
+      told: {
+        version: target.version + 1,
+        theirs: actor,
+        mine: writers(target, this.#commonBase(file, target, found)),
+      },
     }));
     await this.#keep(file, foreseen.merged, foreseen.told);
   }
@@ -247,7 +368,7 @@ export class Syncing {
   ): Promise<void> {
     if (conflicts.length === 0) return;
     await this.#ports.conflicts.add(file, { conflicts, ...told });
-    file.waits ||= conflicts.some(({ stood }) => stood === undefined);
+    file.waits = this.#ports.conflicts.list(file.block).some(isUndecided);
   }
 
   /** Makes the block say that, by as few lines as it takes; gives its version. */
@@ -266,19 +387,36 @@ export class Syncing {
 
   /** It is there again, or for the first time. */
   #synced(file: MountedFile, synced: Synced): void {
+    file.earlier = withEarlier(file.earlier, file.synced, synced);
     file.synced = synced;
     file.left = undefined;
+    file.form = undefined;
+    file.wanted = false;
     file.unsaved = undefined;
+    file.waits = this.#ports.conflicts.list(file.block).some(isUndecided);
     this.#ports.ledger.note(file.block, file.record);
   }
 
   #merge(file: MountedFile, target: EditTarget, found: FoundText): Merged {
     const { level } = this.#ports.rules().levelOf(file.path);
     const memory = target.read();
-    const common = file.synced?.base ?? file.left;
+    const common = this.#commonBase(file, target, found);
     // A file that came back, and nobody knows what it was: what is there stands.
     const base = common === undefined ? memory : this.#base(common, target, found.text);
     return mergeTexts({ base, memory, disk: found.text }, whenBothChanged(level));
+  }
+
+  /** What both sides last had in common: what was on disk before, when a program made what is there from that. */
+  #commonBase(
+    file: MountedFile,
+    target: EditTarget,
+    { text, identity }: FoundText,
+  ): Base | undefined {
+    if (file.synced === undefined) return file.left;
+    const bases = [file.synced, ...file.earlier.filter((each) => isRecent(each, identity))];
+    if (bases.length === 1) return file.synced.base;
+    const texts = bases.map(({ base }) => ("text" in base ? base.text : target.read(base.version)));
+    return bases[madeFrom(text, texts)]!.base;
   }
 
   /** The text that both sides last had in common: that of an own save which was not written down, if this is one. */
@@ -291,17 +429,31 @@ export class Syncing {
   }
 }
 
+interface Formed {
+  readonly form: TextForm;
+  readonly bytes: Uint8Array;
+  readonly hash: string;
+  readonly file?: StagedFile;
+}
+
+/** A text as bytes; another text when that is what would be read back. */
+function formed(text: string, wanted: TextForm): Formed | string {
+  const { text: kept, form } = afterSaving({ text, form: wanted });
+  if (kept !== text) return kept;
+  const bytes = writeText(text, form);
+  return { form, bytes, hash: hash("sha256", bytes) };
+}
+
 /** Who changed the block since it was what the disk was. */
-function writers(target: EditTarget, { synced, left }: MountedFile): string[] {
-  const common = synced?.base ?? left;
+function writers(target: EditTarget, common: Base | undefined): string[] {
   const base = common !== undefined && "version" in common ? common.version : 0;
   const since = Array.from({ length: target.version - base }, (_, index) => base + 1 + index);
   const all = target.authors(since).map(({ actor }) => actor);
   return [...new Set(all)].filter((actor) => actor !== DISK.actor);
 }
 
-function isVersion(base: Base | undefined, version: number): boolean {
-  return base !== undefined && "version" in base && base.version === version;
+function isGone({ gone }: Conflict): boolean {
+  return gone === true;
 }
 
 function wholeOf(text: string): MergeConflict["base"] {

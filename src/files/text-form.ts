@@ -47,6 +47,21 @@ export function readText(bytes: Uint8Array, limit: number, before?: TextForm): T
   return understood(raw, { encoding, bom: mark !== undefined, crlf: before?.crlf ?? false });
 }
 
+/** Whether a file that begins like this may be text. Not all that begins like one is one. */
+export function beginsLikeText(head: Uint8Array): boolean {
+  const mark = MARKS.find((one) => one.bytes.every((byte, index) => head[index] === byte));
+  const encoding = mark?.encoding ?? "utf-8";
+  if (encoding === "utf-8" && head.includes(0)) return false;
+  try {
+    // In a stream the last character may be cut.
+    new TextDecoder(encoding, { fatal: true }).decode(head, { stream: true });
+    return true;
+  } catch (error) {
+    if (error instanceof TypeError) return false;
+    throw error;
+  }
+}
+
 /** The bytes of a text in a file of that form. */
 export function writeText(text: string, form: TextForm): Uint8Array {
   if (text.includes("\0")) {

@@ -59,6 +59,19 @@ export function readSpotAtOnce(spot: Spot): WholeFile | "absent" | "large" {
   return finished(spot, file, { bytes, length, hash });
 }
 
+/** Its size and its first bytes, whoever is writing it. Undefined when there is none. */
+export function readSpotHead(
+  spot: Spot,
+  length: number,
+): { readonly size: number; readonly bytes: Uint8Array } | undefined {
+  using file = openFile(spot);
+  if (file === undefined) return undefined;
+  const { descriptor, stat } = file;
+  const bytes = Buffer.allocUnsafe(Math.min(length, stat.size));
+  const count = readSync(descriptor, bytes, 0, bytes.length, 0);
+  return { size: stat.size, bytes: bytes.subarray(0, count) };
+}
+
 interface OpenFile extends Disposable {
   readonly descriptor: number;
   readonly stat: FileStat;

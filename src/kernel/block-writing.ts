@@ -17,6 +17,7 @@ import type {
   Submitted,
 } from "./commit/door.ts";
 import { untilNotOutrun } from "./commit/outrun.ts";
+import { checkFileText } from "./file-text.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Listing } from "./listing.ts";
 import { type LiveDocument, unknownBlock } from "./live-documents.ts";
@@ -43,15 +44,26 @@ export interface TextEdit<Answer> {
   readonly operation: "append" | "change";
   readonly edit?: string | undefined;
   readonly fingerprint?: string | undefined;
+  /** It gives blocks a text of earlier days: files of theirs that are gone come back with it. */
+  readonly restores?: boolean | undefined;
   translate(target: EditTarget, block: string): readonly Splice[];
   answer(applied: Applied): Answer;
 }
 
 export interface StateChange<Answer> {
+  /** Goes on with an Edit; a new one otherwise. */
+  readonly edit?: string | undefined;
   readonly fingerprint?: string | undefined;
   /** Gives the new state; the one it is given cannot be changed. */
   change(state: BlockState, target: EditTarget): BlockState;
   answer(applied: AppliedChange, edit: string): Answer;
+}
+
+interface CreateOptions<Answer> {
+  /** Goes on with an Edit; a new one otherwise. */
+  readonly edit?: string | undefined;
+  readonly fingerprint?: string | undefined;
+  answer(applied: Applied): Answer;
 }
 
 export interface BlockWritingPorts {
@@ -77,7 +89,7 @@ export class BlockWriting {
   async create<Answer>(
     invocation: Invocation,
     request: NewBlock,
-    options: { fingerprint?: string | undefined; answer(applied: Applied): Answer },
+    options: CreateOptions<Answer>,
   ): Promise<Answer> {
     const { places } = this.#ports;
     const { context, parent = null, named = invocation.actor } = request;
@@ -96,15 +108,17 @@ export class BlockWriting {
   async #place<Answer>(
     invocation: Invocation,
     request: NewBlock,
-    options: { fingerprint?: string | undefined; answer(applied: Applied): Answer },
+    options: CreateOptions<Answer>,
   ): Promise<Submitted<Answer>> {
     const state = await this.#newState(invocation, request);
     const { block } = state;
     const insert = request.content ?? "";
+    checkFileText(block, insert);
     return this.#ports.door.submit({
       invocation,
       operation: "create",
       blocks: [block],
+      edit: options.edit,
       fingerprint: options.fingerprint,
       plan: () => [{ block, state, text: { splices: [{ at: 0, remove: 0, insert }] } }],
       answer: (applied) => options.answer(applied),
@@ -122,6 +136,7 @@ export class BlockWriting {
         [...documents.values()].map((live): PlannedChange => {
           const state = known(live);
           const splices = request.translate(editTarget(live.document), live.block);
+          for (const { insert } of splices) checkFileText(live.block, insert);
           const started = splices.length === 0 ? undefined : this.#started(state, invocation);
           return { block: live.block, text: { splices }, state: started };
         }),
@@ -145,6 +160,8 @@ export class BlockWriting {
         const live = documents.get(block)!;
         const state = known(live);
         if (live.document.counterOf(operations.peer) >= endOf(operations)) return [{ block }];
+        for (const each of operations.changes.flatMap((change) => change.operations))
+          if (each.kind === "insert") checkFileText(block, each.text);
         const text = { operations: live.document.checkOperations(operations) };
         return [{ block, text, state: this.#started(state, invocation) }];
       },
@@ -166,6 +183,7 @@ export class BlockWriting {
       invocation,
       operation: "change",
       blocks: [block],
+      edit: options.edit,
       fingerprint: options.fingerprint,
       plan: (documents) => {
         const live = documents.get(block)!;

@@ -1,5 +1,56 @@
+import type { TextQuery } from "../base/search/index.ts";
 import type { CallerKind, ConversationRules, Decision, Operation } from "./gate.ts";
 import type { Invocation } from "./invocation.ts";
+
+export interface FileTextQuery {
+  readonly query: TextQuery;
+  /** Only the files of a folder: `@src`. */
+  readonly context: string | undefined;
+  /** The beginning of a path in its folder, or of `@src/path`. */
+  readonly pathPrefix: string | undefined;
+}
+
+export interface FileTextPage {
+  readonly texts: readonly ({
+    /** What tools take for the file. */
+    readonly name: string;
+  } & ({ readonly text: string } | { readonly unreadable: string }))[];
+  /** Of a folder of so many files these are known by now; the others are not looked through. */
+  readonly indexing?: Indexing;
+}
+
+export interface Indexing {
+  readonly done: number;
+  readonly of: number;
+}
+
+/** A file that is not what its block says, and why it could not be written. */
+export interface UnsavedFile {
+  readonly path: string;
+  readonly block_id: string;
+  readonly why: string;
+  /** It was only read: nothing is to be written. */
+  readonly unread?: true;
+}
+
+/** A file that may be made where none is. */
+export interface NewFile {
+  /** What tools take for it. */
+  readonly name: string;
+  /** Makes its block, in an Edit or as a new one; on disk it is made by `make`. Refused when one came meanwhile. */
+  create(
+    invocation: Invocation,
+    content: string,
+    edit: string | undefined,
+  ): Promise<{ readonly block: string; readonly version: number; readonly edit: string }>;
+}
+
+/** A block's text as it will be. */
+export interface AboutToBe {
+  readonly block: string;
+  readonly version: number;
+  text(): string;
+}
 
 /**
  * What stands behind blocks that are files: folders that are kept in step with them. The kernel asks; it knows
@@ -8,7 +59,7 @@ import type { Invocation } from "./invocation.ts";
 export interface FilePort extends AsyncDisposable {
   /**
    * The block that a caller means, by its id or by a path. A file is loaded, brought up to date and may be used for
-   * the operation, or this throws why not.
+   * the operation, or this throws why not. To read, a block does without its file, and the caller is told so.
    */
   target(invocation: Invocation, given: string, operation: Operation): Promise<string>;
   /** Those of the kernel's own folder, for what is no file; undefined when it has none. */
@@ -23,8 +74,36 @@ export interface FilePort extends AsyncDisposable {
   committed(block: string, version: number): void;
   /** Whether a block's text is kept from searches, whoever asks. */
   hidden(block: string): boolean;
-  /** What an actor has to know and was not told yet; it is now. */
-  tell(actor: string): readonly unknown[];
-  /** Resolves when these are on disk, or it is known and told why not. */
-  saved(blocks: readonly string[]): Promise<void>;
+  /** Files of whose text a search tells a caller nothing, and folders that are not mounted now: of those nobody. */
+  withheld(
+    invocation: Invocation,
+  ): Promise<{ readonly blocks: readonly string[]; readonly folders: readonly string[] }>;
+  /** What a caller has to know, may read and was not told yet; it is now. */
+  tell(invocation: Invocation): readonly unknown[];
+  /**
+   * Texts of files that have no blocks, as they are on disk, in the order of their folders and paths: those that may
+   * hold what is looked for and that the caller may read. What has a block when this is called is left out.
+   */
+  texts(invocation: Invocation, wanted: FileTextQuery): AsyncIterable<FileTextPage>;
+  /**
+   * Masks what is kept of texts beside their blocks: of one block, or wherever it is. Gives in how many places something
+   * was masked.
+   */
+  purge(mask: (text: string) => string, block?: string): Promise<number>;
+  /** What the file of a block says; undefined when the block is no file, throws why it cannot be read. */
+  onDisk(block: string): Promise<string | undefined>;
+  /** Undefined when there is one at the path; throws when the caller may not make one there. */
+  newFile(invocation: Invocation, given: string): Promise<NewFile | undefined>;
+  /** Makes files whose blocks were made as new ones. Resolves like `saved`. */
+  make(blocks: readonly string[]): Promise<void>;
+  /** Texts that are about to be in the journal: meanwhile their files are made ready. The caller disposes of it. */
+  stage(changes: readonly AboutToBe[]): Disposable | undefined;
+  /** Resolves when these are on disk, or it is known and told why not. Takes what was staged for them. */
+  saved(blocks: readonly string[], staged?: Disposable): Promise<void>;
+  /** The same for blocks that got a text of earlier days: files of theirs that are not there any more are made again. */
+  restored(invocation: Invocation, blocks: readonly string[]): Promise<void>;
+  /** An Edit was undone or redone: what it decided about files is open again, or decided again. Before it is saved. */
+  flipped(edit: string, active: boolean): Promise<void>;
+  /** Those of the blocks whose files could not be written when that was last tried. */
+  unsaved(blocks: readonly string[]): readonly UnsavedFile[];
 }

@@ -4,7 +4,14 @@ export type { ShownBlock } from "./block-views.ts";
 export type { NewBlock } from "./block-writing.ts";
 export type { Applied, AppliedChange } from "./commit/door.ts";
 export type { ContextInfo } from "./contexts.ts";
-export type { FilePort } from "./files-port.ts";
+export type {
+  AboutToBe,
+  FilePort,
+  FileTextPage,
+  FileTextQuery,
+  NewFile,
+  UnsavedFile,
+} from "./files-port.ts";
 export {
   type CallerKind,
   type ConversationRules,
@@ -30,7 +37,7 @@ export type { DamageReport } from "./quarantine.ts";
 export type { BlockText } from "./reading.ts";
 export type { Follower, Known, OpenedReplica, ReplicaFrame, ReplicaUpdate } from "./replicas.ts";
 export type { Flipped } from "./undo.ts";
-export type { FoundLine } from "../base/search/index.ts";
+export type { FoundLine, TextQuery } from "../base/search/index.ts";
 export { Kernel, type NamedValues } from "./kernel.ts";
-export type { Store } from "./ports.ts";
+export type { FileFinding, FileIndex, FileReading, IdentifiedFile, Store } from "./ports.ts";
 export { type KernelFolders, type KernelInfo, unknownKernel, World } from "./world.ts";

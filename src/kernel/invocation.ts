@@ -1,4 +1,5 @@
 import { KumikoError } from "../base/index.ts";
+import type { UnsavedFile } from "./files-port.ts";
 import type { CallerKind } from "./gate.ts";
 
 /** One call by someone: who, from where, why. Everything that is recorded about the caller comes from here. */
@@ -9,6 +10,8 @@ export interface Invocation {
   readonly reader?: string | undefined;
   /** The conversation the call belongs to. */
   readonly context?: string | undefined;
+  /** A folder's real path: paths that name no folder are in that one. */
+  readonly folder?: string | undefined;
   /** The tool that is called. */
   readonly tool?: string | undefined;
   /** Makes a retry safe: same id, same arguments, same answer. */
@@ -19,6 +22,8 @@ export interface Invocation {
   readonly signal?: AbortSignal | undefined;
   /** The caller comes and goes, one process a call: a block it leaves running waits for its next call. */
   readonly passing?: boolean | undefined;
+  /** Told of every file that the call changed and that could not be written: the edit is kept and saved later. */
+  readonly onUnsaved?: ((file: UnsavedFile) => void) | undefined;
   /** W3C trace context, passed on as it came. */
   readonly trace?: string | undefined;
 }

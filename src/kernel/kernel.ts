@@ -12,11 +12,13 @@ import { Contexts } from "./contexts.ts";
 import { diagnose, type Diagnosis } from "./doctor.ts";
 import { type FeedReader, toEvent } from "./flow/feed.ts";
 import { FlowBus, type FlowReader } from "./flow/flow-bus.ts";
-import type { FilePort } from "./files-port.ts";
-import { type Authorise, checkAllowed, decideConversation, type Operation } from "./gate.ts";
+import { checkFileText } from "./file-text.ts";
+import type { FilePort, NewFile } from "./files-port.ts";
+import { Gate, type Authorise, type Operation } from "./gate.ts";
 import type { Invocation } from "./invocation.ts";
 import { type ListedBlock, Listing } from "./listing.ts";
 import { LiveDocuments } from "./live-documents.ts";
+import { isAllBy, isUnmade, madeBy } from "./made-file.ts";
 import { OwnerLease } from "./owner-lease.ts";
 import type { ChildrenQuery, Store } from "./ports.ts";
 import {
@@ -94,7 +96,7 @@ export class Kernel implements AsyncDisposable {
   readonly #purge: Purge;
   readonly #places: Places;
   readonly #appends: Appends;
-  readonly #authorise: Authorise;
+  readonly #gate: Gate;
   #files: FilePort | undefined;
   #edits = 0;
   #closed = false;
@@ -107,11 +109,8 @@ export class Kernel implements AsyncDisposable {
     this.#flow = flow;
     this.flow = flow.reader;
     this.feed = flow.feed.reader;
-    const authorise: Authorise = async (actor, operation, target, kind) =>
-      this.#files?.authorise({ actor, kind }, operation, target) ??
-      options.authorise?.(actor, operation, target, kind) ??
-      decideConversation(this.#files?.rules(), { actor, kind }, operation, target);
-    this.#authorise = authorise;
+    this.#gate = new Gate(() => this.#files, options.authorise);
+    const { authorise } = this.#gate;
     this.contexts = new Contexts({
       store: options.store,
       kernel: options.id,
@@ -240,6 +239,9 @@ export class Kernel implements AsyncDisposable {
         store: options.store,
         settle: () => this.#appends.settleAll(),
         asked: (block) => this.#upkeep.searched(block),
+        files: (invocation, wanted) => this.#files?.texts(invocation, wanted) ?? [],
+        mayShow: (invocation, block) => !this.hidden(block) && this.mayRead(invocation, block),
+        withheld: (invocation) => this.#withheld(invocation),
         text: (block, version) =>
           version === undefined
             ? this.read(block)
@@ -251,7 +253,14 @@ export class Kernel implements AsyncDisposable {
       store: options.store,
       door: this.#door,
       appends: this.#appends,
+      authorise,
       newEdit: () => this.#newEdit(),
+      unmakes: async (block, edit) =>
+        block.startsWith("@") &&
+        this.#views.look(
+          block,
+          ({ document }) => madeBy(document) === edit && isAllBy(document, edit),
+        ),
     });
     this.#purge = new Purge({
       store: options.store,
@@ -268,6 +277,7 @@ export class Kernel implements AsyncDisposable {
         if (done !== undefined) this.replicas.replaced(block);
         return done;
       },
+      beside: async (mask, block) => (await this.#files?.purge(mask, block)) ?? 0,
       announce: async (invocation, block) => {
         await this.#writing.announce(invocation, block);
         flow.publish("resource", { kind: "changed", resource: block });
@@ -321,15 +331,32 @@ export class Kernel implements AsyncDisposable {
   /** A block for a file, in the name of its mount: `@src~file~7`. */
   async createFile(
     invocation: Invocation,
-    { mount, content, metadata }: { mount: string; content: string; metadata: BlockMetadata },
+    {
+      mount,
+      content,
+      metadata,
+      edit,
+    }: { mount: string; content: string; metadata: BlockMetadata; edit?: string | undefined },
   ): Promise<Applied> {
     await this.#checkWritable();
     const file = { context: `@${mount}`, named: "file", role: "user", kind: "file" } as const;
     return this.#writing.create(
       invocation,
       { ...file, content, metadata },
-      { answer: (applied) => applied },
+      { edit, answer: (applied) => applied },
     );
+  }
+
+  /** A file that somebody wants to make at a path; undefined when there is one, or no folder. */
+  async newFile(invocation: Invocation, given: string): Promise<NewFile | undefined> {
+    this.#checkOpen();
+    return this.#files?.newFile(invocation, given);
+  }
+
+  /** Makes files on disk whose blocks were made before. */
+  async makeFiles(invocation: Invocation, blocks: readonly string[]): Promise<void> {
+    await this.#files?.make(blocks);
+    this.#tellUnsaved(invocation, blocks);
   }
 
   /** Folders whose files are blocks. Closed with the kernel. */
@@ -347,29 +374,42 @@ export class Kernel implements AsyncDisposable {
     return this.#files?.hidden(block) ?? false;
   }
 
-  /** Whether a caller may see a block's text: only files have rules about that. */
-  mayRead({ actor, kind }: Invocation, block: string): boolean {
-    const decided = this.#files?.authorise({ actor, kind }, "read", block);
-    return decided === undefined || decided.decision === "allow";
+  /** Whether a caller may see a block's text. */
+  mayRead(invocation: Invocation, block: string): boolean {
+    return this.#gate.mayRead(invocation, block);
   }
 
   /** Throws what the rules say, when a caller may not see a block's text. */
-  async checkReadable({ actor, kind }: Invocation, block: string): Promise<void> {
-    if (block.startsWith("@")) await checkAllowed(this.#authorise, actor, "read", [block], kind);
+  async checkReadable(invocation: Invocation, block: string): Promise<void> {
+    await this.#gate.check(invocation, "read", [block]);
   }
 
-  /** What an actor has to know about its files and was not told yet; it is now. */
-  tell(actor: string): readonly unknown[] {
-    return this.#files?.tell(actor) ?? [];
+  async #withheld(invocation: Invocation): Promise<ReadonlySet<string>> {
+    if (this.#files === undefined) return new Set();
+    const { blocks, folders } = await this.#files.withheld(invocation);
+    const withheld = new Set(blocks);
+    for (const folder of folders)
+      for await (const { block } of this.#listing.all(`@${folder}`)) withheld.add(block);
+    if (this.#files.rules()?.conversations.length === 0) return withheld;
+    for (const { context } of await this.contexts.list())
+      for await (const { block } of this.#listing.all(context))
+        if (!this.mayRead(invocation, block)) withheld.add(block);
+    return withheld;
+  }
+
+  /** What a caller has to know about its files, may read and was not told yet; it is now. */
+  tell(invocation: Invocation): readonly unknown[] {
+    return this.#files?.tell(invocation) ?? [];
   }
 
   /** The block that a caller means, by its id or by a path, if it may be used for that. */
   async target(invocation: Invocation, given: string, operation: Operation): Promise<string> {
     this.#checkOpen();
-    if (this.#files !== undefined) return this.#files.target(invocation, given, operation);
-    parseBlockId(given);
-    await checkAllowed(this.#authorise, invocation.actor, operation, [given], invocation.kind);
-    return given;
+    if (this.#files === undefined) parseBlockId(given);
+    const block = (await this.#files?.target(invocation, given, operation)) ?? given;
+    // A file was asked about by its path, before it was loaded.
+    if (!block.startsWith("@")) await this.#gate.check(invocation, operation, [block]);
+    return block;
   }
 
   /** Small named values of rooms above. */
@@ -395,15 +435,35 @@ export class Kernel implements AsyncDisposable {
   /** Changes text in one block or many, all or none. */
   async editText<Answer>(invocation: Invocation, request: TextEdit<Answer>): Promise<Answer> {
     await this.#checkWritable();
-    const answer = await this.#writing.editText(invocation, request);
-    await this.#files?.saved(request.blocks);
-    return answer;
+    const files = this.#files;
+    if (files === undefined) return this.#writing.editText(invocation, request);
+    let staged: Disposable | undefined;
+    const answer = (applied: Applied): Answer => {
+      // An earlier plan was outrun.
+      staged?.[Symbol.dispose]();
+      staged = files.stage(applied.changes);
+      return request.answer(applied);
+    };
+    try {
+      const answered = await this.#writing.editText(invocation, { ...request, answer });
+      if (request.restores === true) await files.restored(invocation, request.blocks);
+      else await files.saved(request.blocks, staged);
+      this.#tellUnsaved(invocation, request.blocks);
+      return answered;
+    } finally {
+      staged?.[Symbol.dispose]();
+    }
   }
 
   /** The same by who keeps files in step with their blocks, and saves them himself. */
   async editFiles<Answer>(invocation: Invocation, request: TextEdit<Answer>): Promise<Answer> {
     await this.#checkWritable();
     return this.#writing.editText(invocation, request);
+  }
+
+  /** Whether an Edit is not undone. */
+  async isActive(edit: string): Promise<boolean> {
+    return (await this.#store.edit(edit))?.active ?? true;
   }
 
   /** Changes what a block is: its status, flags or metadata. */
@@ -425,10 +485,14 @@ export class Kernel implements AsyncDisposable {
   ): Promise<AppendReceipt> {
     await this.#checkWritable();
     await this.#views.state(block);
+    checkFileText(block, text);
     const { flush, fingerprint } = options;
-    return invocation.call === undefined || fingerprint === undefined
-      ? this.#appends.append(invocation, block, text, { flush })
-      : this.#appends.appendOnce(invocation, block, text, fingerprint);
+    const receipt =
+      invocation.call === undefined || fingerprint === undefined
+        ? await this.#appends.append(invocation, block, text, { flush })
+        : await this.#appends.appendOnce(invocation, block, text, fingerprint);
+    this.#tellUnsaved(invocation, [block]);
+    return receipt;
   }
 
   /** Shows a block as it is on disk, with its history. What is shown cannot be changed through it. */
@@ -447,6 +511,17 @@ export class Kernel implements AsyncDisposable {
   async read(block: string): Promise<BlockText> {
     this.#checkOpen();
     return this.#views.read(block);
+  }
+
+  /** What a block's file says; undefined when it has none. */
+  async onDisk(block: string): Promise<string | undefined> {
+    this.#checkOpen();
+    return this.#files?.onDisk(block);
+  }
+
+  /** Whether a file was made by an Edit that was undone: there is to be none. */
+  async isUnmade(block: string): Promise<boolean> {
+    return this.look(block, ({ document }) => isUnmade(document));
   }
 
   /** Puts on disk what waits to be appended, to these blocks or to any: who reads the journal does this first. */
@@ -518,18 +593,25 @@ export class Kernel implements AsyncDisposable {
   /** Switches an Edit off in all its blocks: the one named, or the newest of an actor. */
   async undo(invocation: Invocation, request: UndoRequest): Promise<Flipped> {
     await this.#checkWritable();
-    return this.#savedFlip(await this.#undo.flip("undo", invocation, request));
+    return this.#savedFlip(invocation, await this.#undo.flip("undo", invocation, request));
   }
 
   /** Switches it on again: the one named, or the one that the actor undid last. */
   async redo(invocation: Invocation, request: UndoRequest): Promise<Flipped> {
     await this.#checkWritable();
-    return this.#savedFlip(await this.#undo.flip("redo", invocation, request));
+    return this.#savedFlip(invocation, await this.#undo.flip("redo", invocation, request));
   }
 
-  async #savedFlip(flipped: Flipped): Promise<Flipped> {
-    await this.#files?.saved(flipped.blocks.map(({ block }) => block));
+  async #savedFlip(invocation: Invocation, flipped: Flipped): Promise<Flipped> {
+    const blocks = flipped.blocks.map(({ block }) => block);
+    await this.#files?.flipped(flipped.flipped, flipped.active);
+    await this.#files?.restored(invocation, blocks);
+    this.#tellUnsaved(invocation, blocks);
     return flipped;
+  }
+
+  #tellUnsaved({ onUnsaved }: Invocation, blocks: readonly string[]): void {
+    if (onUnsaved !== undefined) this.#files?.unsaved(blocks).forEach(onUnsaved);
   }
 
   /**
@@ -539,7 +621,10 @@ export class Kernel implements AsyncDisposable {
   async purge(invocation: Invocation, request: PurgeRequest): Promise<Purged> {
     await this.#checkWritable();
     await this.#appends.endAll(invocation.actor);
-    return this.#purge.purge(invocation, request);
+    const purged = await this.#purge.purge(invocation, request);
+    // A file that still says it would give it back with its next change.
+    await this.#files?.saved(purged.gaps.map(({ block }) => block));
+    return purged;
   }
 
   /** Where a purge would remove something. Changes nothing. */

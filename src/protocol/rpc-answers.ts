@@ -64,6 +64,7 @@ const mountedFolder = z.strictObject({
   unsaved: z.int().describe("whose blocks are ahead of the disk"),
   conflicts: z.int(),
   manual: z.boolean(),
+  rules: z.array(z.string()).describe("that it was mounted with, each pattern=level"),
   trouble: z.string().optional().describe("what is wrong with it now"),
 });
 
@@ -163,6 +164,10 @@ export const rpcAnswers = {
       mount: z.string(),
       folder: z.string(),
       path: z.string().describe("in the folder"),
+      trouble: z
+        .string()
+        .optional()
+        .describe("why kumiko.toml cannot be read now; what it said before holds meanwhile"),
       level: z.string(),
       looked: z
         .array(
@@ -173,7 +178,17 @@ export const rpcAnswers = {
             matched: z.boolean(),
           }),
         )
-        .describe("every rule that was looked at; the last one decided"),
+        .describe("every rule that was looked at; the last one matched"),
+      protections: z
+        .array(
+          z.strictObject({
+            pattern: z.string(),
+            level: z.string(),
+            word: z.string().describe("a rule names it when its pattern has this in it"),
+            named: z.boolean().describe("if not, the rule that matched gives no more than this"),
+          }),
+        )
+        .describe("what is built in to protect the path"),
       operations: z.array(
         z.strictObject({ operation: z.string(), agent: decision, person: decision }),
       ),

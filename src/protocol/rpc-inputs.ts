@@ -134,12 +134,15 @@ export const rpcInputs = {
     mount: z.strictObject({
       folder: path.describe("an absolute path on the server's machine"),
       name: name.optional().describe("files are @name/path; by default the folder's own"),
-      manual: z.boolean().optional().describe("files are written only when somebody says so"),
+      manual: z
+        .boolean()
+        .optional()
+        .describe("files are written only when somebody says so; by default as it was"),
       rules: z
         .array(z.string().min(1).max(1100))
         .max(100)
         .optional()
-        .describe("each pattern=level; they go before those of kumiko.toml"),
+        .describe("each pattern=level, before those of kumiko.toml; by default as they were"),
       ...said,
     }),
     unmount: z.strictObject({ mount: path.describe("its name or its folder"), ...said }),

@@ -111,12 +111,12 @@ async function withTarget<Input>(
 }
 
 function toCall<Input extends z.ZodType>(
-  { name, input: schema }: Description<Input, z.ZodType>,
+  { name, input: schema, examples }: Description<Input, z.ZodType>,
   invocation: Invocation,
   input: unknown,
 ): ToolCall<z.output<Input>> {
   const parsed = schema.safeParse(input);
-  if (!parsed.success) throw invalidInput(name, schema, input, parsed.error);
+  if (!parsed.success) throw invalidInput({ name, schema, examples }, input, parsed.error);
   const own = parsed.data as { reader?: string; call_id?: string; message?: string };
   const call = own.call_id ?? invocation.call;
   return {
@@ -141,9 +141,14 @@ function asMeant(schema: z.ZodType, { context }: Invocation, input: unknown): un
   return takesContext ? { context, ...(input as object) } : input;
 }
 
+interface Called {
+  readonly name: string;
+  readonly schema: z.ZodType;
+  readonly examples: readonly ToolExample[];
+}
+
 function invalidInput(
-  tool: string,
-  schema: z.ZodType,
+  { name: tool, schema, examples }: Called,
   input: unknown,
   { issues }: z.ZodError,
 ): KumikoError {
@@ -154,7 +159,11 @@ function invalidInput(
   const misnamed = issues.some(
     (issue) => issue.code === "unrecognized_keys" || isMissing(issue, input),
   );
-  const told = [...problems.map(({ message }) => message), ...(misnamed ? taken(schema) : [])];
+  const told = [
+    ...problems.map(({ message }) => message),
+    ...(misnamed ? taken(schema) : []),
+    ...right(issues, examples),
+  ];
   return new KumikoError(
     "invalid_argument",
     `${tool} cannot be called like that: ${told.join("; ")}.`,
@@ -179,6 +188,19 @@ function isMissing({ path }: z.core.$ZodIssue, input: unknown): boolean {
     input,
   );
   return path.length > 0 && given === undefined;
+}
+
+/** How the first argument that is wrong inside is written: its name alone does not say what it is made of. */
+function right(issues: readonly z.core.$ZodIssue[], examples: readonly ToolExample[]): string[] {
+  const inside = issues.find(
+    ({ path, code }) => path.length > (code === "unrecognized_keys" ? 0 : 1),
+  );
+  const name = String(inside?.path[0]);
+  const [good] = examples.flatMap(({ input }) => {
+    const value = (input as { readonly [name: string]: unknown })[name];
+    return value === undefined ? [] : [JSON.stringify(value)];
+  });
+  return good === undefined ? [] : [`${name} is written like this: ${good}`];
 }
 
 /** What can be given at all, those first that must be. */

@@ -1,5 +1,10 @@
 import { changesBetween, KumikoError } from "../base/index.ts";
-import { checkNotAborted, type Invocation, type Kernel } from "../kernel/index.ts";
+import {
+  checkNotAborted,
+  type Invocation,
+  type Kernel,
+  type UnsavedFile,
+} from "../kernel/index.ts";
 import type { StreamingTool, Tool } from "./define-tool.ts";
 
 export type ToolFilter =
@@ -40,13 +45,21 @@ export class ToolRegistry {
         tool === undefined
           ? undefined
           : `${tool.name} is a stream: it can be subscribed to, not called.`;
-      throw unknownTool(name, this.list(filter), hint);
+      throw unknownTool(name, this.list(filter), this.list(), hint);
     }
     checkNotAborted(invocation);
-    const answer = await tool.run(kernel, invocation, input);
+    const unsaved: UnsavedFile[] = [];
+    const onUnsaved = (file: UnsavedFile): void => void unsaved.push(file);
+    const answer = await tool.run(kernel, { ...invocation, onUnsaved }, input);
     // Whoever's text did not stand hears of it here: an agent listens to nothing else.
-    const conflicts = kernel.tell(invocation.actor);
-    return conflicts.length === 0 || typeof answer !== "object" ? answer : { ...answer, conflicts };
+    const conflicts = kernel.tell(invocation);
+    const told = {
+      ...(conflicts.length > 0 && { conflicts }),
+      ...(unsaved.length > 0 && { unsaved }),
+    };
+    return Object.keys(told).length === 0 || typeof answer !== "object"
+      ? answer
+      : { ...answer, ...told };
   }
 
   stream(
@@ -59,7 +72,7 @@ export class ToolRegistry {
     const tool = this.#find(name, filter);
     if (tool === undefined || !("stream" in tool)) {
       const hint = tool === undefined ? undefined : `${tool.name} answers once: call it.`;
-      throw unknownTool(name, this.streams(filter), hint);
+      throw unknownTool(name, this.streams(filter), this.streams(), hint);
     }
     checkNotAborted(invocation);
     return tool.stream(kernel, invocation, input);
@@ -76,24 +89,48 @@ export class ToolRegistry {
   }
 }
 
+/** Letters that a hand may get wrong; what is farther away is another word. */
+const SLIP = 2;
+
+interface NamedTool {
+  readonly name: string;
+}
+
+/** The nearest of all is named, also when it is left out here: of few, one that does the opposite may be the nearest. */
 function unknownTool(
   name: string,
-  tools: readonly { readonly name: string }[],
+  offered: readonly NamedTool[],
+  all: readonly NamedTool[],
   why: string | undefined,
 ): KumikoError {
-  const names = tools.map((tool) => tool.name);
-  const byDistance = names
-    .map((known) => ({ known, distance: changesBetween(name, known) }))
-    .toSorted((a, b) => a.distance - b.distance);
-  const [nearest] = byDistance;
-  const near =
-    nearest !== undefined && nearest.distance <= 4 ? ` Did you mean ${nearest.known}?` : "";
-  const all = byDistance.map(({ known }) => known).join(", ");
-  const there = all === "" ? " There are none here." : ` There are: ${all}.`;
+  const names = byDistance(name, offered);
+  // Of two that are as near, the one that can be called.
+  const [nearest] = byDistance(name, [...offered, ...all]);
+  const meant = nearest !== undefined && nearest.distance <= SLIP;
+  const leftOut = meant && names.every(({ known }) => known !== nearest.known);
+  const near = !meant
+    ? ""
+    : leftOut
+      ? ` ${nearest.known} is left out here.`
+      : ` Did you mean ${nearest.known}?`;
+  const listed = names.map(({ known }) => known);
+  const there = listed.length === 0 ? " There are none here." : ` There are: ${listed.join(", ")}.`;
   return new KumikoError("unknown_tool", `${why ?? `There is no tool ${name}.${near}`}${there}`, {
     tool: name,
-    tools: names,
+    tools: offered.map((tool) => tool.name),
+    ...(leftOut && { left_out: nearest.known }),
   });
+}
+
+interface Near {
+  readonly known: string;
+  readonly distance: number;
+}
+
+function byDistance(name: string, tools: readonly NamedTool[]): Near[] {
+  return tools
+    .map(({ name: known }) => ({ known, distance: changesBetween(name.replace(".", "_"), known) }))
+    .toSorted((a, b) => a.distance - b.distance);
 }
 
 function allows(filter: ToolFilter, name: string): boolean {

@@ -29,13 +29,24 @@ export class Mounted implements AsyncDisposable {
 
   static async with(
     files: { [path: string]: string | Uint8Array } = {},
-    { watch = false, folder }: { watch?: boolean; folder?: string } = {},
+    {
+      watch = false,
+      folder: named,
+      home,
+    }: {
+      watch?: boolean;
+      folder?: string;
+      /** In the folder; by default elsewhere. */
+      home?: string;
+    } = {},
   ): Promise<Mounted> {
     const owned = new DisposableStack();
     const place = owned.use(temporaryFolder()).path;
-    const mounted = new Mounted(owned, folder ?? join(place, "project"), join(place, "home"));
+    const folder = named ?? join(place, "project");
+    const own = home === undefined ? join(place, "home") : join(folder, home);
+    const mounted = new Mounted(owned, folder, own);
     mkdirSync(mounted.folder, { recursive: true });
-    mkdirSync(mounted.home);
+    mkdirSync(mounted.home, { recursive: true });
     for (const [path, content] of Object.entries(files)) mounted.write(path, content);
     mounted.#watch = watch;
     await mounted.start();

@@ -19,7 +19,7 @@ export const fileCreate = defineTool({
   ],
   async run(kernel, { input, invocation }) {
     const { mount, path } = await placeFor(kernel, invocation, input.path, "create");
-    const { block } = await mount.source.create(invocation, path, input.content ?? "");
+    const { block } = await mount.source.making.create(invocation, path, input.content ?? "");
     const version = await kernel.version(block);
     kernel.readers.show(invocation, block, version);
     return { block_id: block, path, version };

@@ -5,6 +5,7 @@ import { fileDelete } from "./delete.ts";
 import { fileDiff } from "./diff.ts";
 import { fileList } from "./list.ts";
 import { fileLoad } from "./load.ts";
+import { fileMerge } from "./merge.ts";
 import { fileMove } from "./move.ts";
 import { fileReload } from "./reload.ts";
 import { fileResolve } from "./resolve.ts";
@@ -23,5 +24,6 @@ export const fileTools: readonly Tool[] = [
   fileDiff,
   fileReload,
   fileResolve,
+  fileMerge,
   fileChanged,
 ];

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { defineTool } from "../../tools/index.ts";
 import { Mounts } from "../mounts.ts";
+import { ownMount } from "../places.ts";
 import { fileStatus } from "./shared.ts";
 
 const LIMIT = 200;
@@ -37,10 +38,12 @@ export const fileList = defineTool({
     after: z.string().optional().describe("there are more: pass it as after"),
   }),
   examples: [{ when: "All TypeScript.", input: { pattern: "src/**/*.ts" } }],
-  async run(kernel, { input }) {
+  async run(kernel, { input, invocation }) {
     const mounts = Mounts.of(kernel);
     const mount =
-      input.mount === undefined ? mounts.first() : mounts.named(input.mount.replace(/^@/, ""));
+      input.mount === undefined
+        ? ownMount(mounts, invocation.folder)
+        : mounts.named(input.mount.replace(/^@/, ""));
     const { pattern, ignored, after, limit = LIMIT } = input;
     return { mount: mount.name, ...(await mount.list({ pattern, ignored, after, limit })) };
   },

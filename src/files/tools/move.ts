@@ -18,6 +18,8 @@ export const fileMove = defineTool({
   examples: [{ when: "A better name.", input: { path: "src/a.ts", to: "src/parser.ts" } }],
   async run(kernel, { input, invocation }) {
     const from = await placeFor(kernel, invocation, input.path, "delete");
+    // Other rules hold where it goes: only who may read it here takes it there.
+    await placeFor(kernel, invocation, input.path, "read");
     const to = await placeFor(kernel, invocation, input.to, "create");
     if (from.mount !== to.mount) {
       throw new KumikoError(

@@ -2,23 +2,33 @@ import { z } from "zod";
 import { KumikoError } from "../../base/index.ts";
 import { defineTool, writing } from "../../tools/index.ts";
 import { Mounts } from "../mounts.ts";
+import { tellUnsaved } from "./shared.ts";
 
 export const fileResolve = defineTool({
   name: "file_resolve",
   description:
     "Decides a conflict between a file and its block: disk (what the file said), mine (what the block said), both (disk's " +
-    "lines, then the block's), or a text of your own. An ordinary edit that can be undone.",
+    "lines, then the block's), a text of your own, or now: the block as it is, for lines that were edited since. Where lines change it is an ordinary edit, and undoing it opens the conflict again. " +
+    "Of a file that was deleted, mine brings it back and disk leaves it so.",
   writes: true,
   input: z.strictObject({
     conflict: z.string().describe("as file_status names it, for example c3"),
     choice: z
-      .enum(["disk", "mine", "both", "text"])
+      .enum(["disk", "mine", "both", "text", "now"])
       .describe("whose lines stand there from now on"),
     text: z.string().optional().describe("the lines that shall stand there, with choice text"),
     reader: writing.reader,
     message: writing.message,
   }),
-  output: z.strictObject({ path: z.string(), block_id: z.string(), version: z.int() }),
+  output: z.strictObject({
+    path: z.string(),
+    block_id: z.string(),
+    version: z.int(),
+    edit: z
+      .string()
+      .optional()
+      .describe("when lines changed: undoing it opens the conflict again, redoing it closes it"),
+  }),
   examples: [{ when: "Keep both.", input: { conflict: "c3", choice: "both" } }],
   async run(kernel, { input, invocation }) {
     const { conflict: name, choice, text } = input;
@@ -31,13 +41,16 @@ export const fileResolve = defineTool({
     if (found === undefined) throw notMounted(conflict.path);
     const { actor, kind = "person" } = invocation;
     found.mount.check(found.file.path, "change", { actor, kind });
-    await found.mount.source.resolve(
+    if (conflict.gone === true && choice !== "disk" && choice !== "now")
+      found.mount.check(found.file.path, "create", { actor, kind });
+    const edit = await found.mount.source.resolve(
       invocation,
       conflict,
       choice === "text" ? { text: text! } : choice,
     );
     const { block, path } = found.file;
-    return { path, block_id: block, version: await kernel.version(block) };
+    tellUnsaved(kernel, invocation, [block]);
+    return { path, block_id: block, version: await kernel.version(block), edit };
   },
 });
 

@@ -8,7 +8,7 @@ export const fileSave = defineTool({
   name: "file_save",
   description:
     "Writes a file's block to disk now, or all that are ahead of their files. Needed only in folders that are saved by " +
-    "hand, or after a disk was full: otherwise an edit is on disk before its answer.",
+    "hand, after a disk was full, or to bring back a file that was deleted: otherwise an edit is on disk before its answer.",
   writes: true,
   input: z.strictObject({
     path: pathArgument.optional(),
@@ -28,8 +28,8 @@ export const fileSave = defineTool({
         ? Mounts.of(kernel)
             .list()
             .flatMap((mount) =>
-              mount.source
-                .files()
+              mount.source.files
+                .all()
                 .flatMap((file) =>
                   file.ahead && mayWrite(mount, file.path) ? [{ mount, path: file.path }] : [],
                 ),
@@ -38,8 +38,11 @@ export const fileSave = defineTool({
     const saved: { path: string; block_id: string; status: z.input<typeof fileStatus> }[] = [];
     for (const { mount, path } of wanted) {
       mount.check(path, "change", { actor, kind });
-      const file = await mount.source.load(path);
-      await mount.source.save(file);
+      const file = mount.source.files.at(path) ?? (await mount.source.load(path));
+      await mount.source.refresh(file);
+      // One that was deleted is made again.
+      if (file.isAway) mount.check(path, "create", { actor, kind });
+      await mount.source.saving.save(file);
       saved.push({ path, block_id: file.block, status: await mount.statusOf(path) });
     }
     return { saved };

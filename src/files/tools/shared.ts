@@ -1,8 +1,10 @@
 import { z } from "zod";
 import type { Invocation, Kernel } from "../../kernel/index.ts";
 import type { FileOperation } from "../../permission/index.ts";
+import { fileStatuses } from "../file-status.ts";
 import type { Mount } from "../mount.ts";
 import { Mounts } from "../mounts.ts";
+import { findPlace } from "../places.ts";
 
 export const pathArgument = z
   .string()
@@ -10,27 +12,29 @@ export const pathArgument = z
   .describe("the file, relative to the folder; in another folder @name/path");
 
 export const fileStatus = z
-  .enum([
-    "synced",
-    "block_ahead",
-    "disk_ahead",
-    "both_changed",
-    "deleted",
-    "conflict",
-    "binary",
-    "too_large",
-    "not_loaded",
-  ])
+  .enum(fileStatuses)
   .describe("how the block and the file stand to one another");
+
+/** Tells the caller which of the files could not be written. */
+export function tellUnsaved(
+  kernel: Kernel,
+  { onUnsaved }: Invocation,
+  blocks: readonly string[],
+): void {
+  for (const block of blocks) {
+    const unsaved = Mounts.of(kernel).fileOf(block)?.file.toldUnsaved;
+    if (unsaved !== undefined) onUnsaved?.(unsaved);
+  }
+}
 
 /** The mount and path that are meant, if the caller may do that there. */
 export async function placeFor(
   kernel: Kernel,
-  { actor, kind = "person" }: Invocation,
+  { actor, kind = "person", folder }: Invocation,
   given: string,
   operation: FileOperation,
 ): Promise<{ mount: Mount; path: string }> {
-  const place = await Mounts.of(kernel).place(given);
+  const place = findPlace(Mounts.of(kernel), given, { folder });
   place.mount.check(place.path, operation, { actor, kind });
   return place;
 }

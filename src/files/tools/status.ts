@@ -44,7 +44,7 @@ export const fileStatusTool = defineTool({
       input.path === undefined
         ? mounts
             .list()
-            .flatMap((mount) => mount.source.files().map(({ path }) => ({ mount, path })))
+            .flatMap((mount) => mount.source.files.paths().map((path) => ({ mount, path })))
         : [await placeFor(kernel, invocation, input.path, "read")];
     const files: {
       path: string;
@@ -56,18 +56,22 @@ export const fileStatusTool = defineTool({
     for (const { mount, path } of wanted) {
       // Who may not read a file is not told of it either, unless they name it and hear why.
       if (mount.decide(path, "read", kind).decision !== "allow") continue;
-      const file = mount.source.at(path);
+      const file = mount.source.files.at(path);
+      const standing = await mount.source.standing.of(path);
+      const why = standing.why ?? file?.unsaved?.message;
       files.push({
         path,
         ...(file !== undefined && { block_id: file.block }),
-        status: await mount.statusOf(path),
-        ...(file?.unsaved !== undefined && { why: file.unsaved.message }),
+        status: standing.status,
+        ...(why !== undefined && { why }),
       });
     }
-    const paths = new Set(files.map(({ block_id }) => block_id));
+    const shown = new Set(files.map(({ block_id }) => block_id));
     const conflicts = mounts.conflicts
       .list()
-      .filter(({ block }) => paths.has(block))
+      .filter(({ block }) =>
+        input.path === undefined ? kernel.mayRead(invocation, block) : shown.has(block),
+      )
       .map(answerOf);
     return { files, conflicts };
   },

@@ -35,6 +35,8 @@ export interface AppliedChange {
   readonly version: number;
   readonly splices: readonly Splice[];
   readonly state: BlockState;
+  /** As it is with this change. */
+  text(): string;
 }
 
 export interface Applied {
@@ -296,7 +298,8 @@ export class CommitDoor {
         if (state === undefined)
           throw new Error(`${change.block} has neither a state nor a creation`);
         live.state = state;
-        changes.push({ block: change.block, version, splices, state });
+        const text = (): string => live.document.read(version);
+        changes.push({ block: change.block, version, splices, state, text });
         if (version === before) continue;
         const { change: made, peer, marked } = live.document.recorded(version);
         const body: CommitBody = { change: made, peer, marked, row };

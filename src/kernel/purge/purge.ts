@@ -54,6 +54,8 @@ export interface PurgePorts {
   newPeer(): string;
   /** Runs a task while nobody reads, changes or puts in order what is stored of a block. */
   alone<Result>(block: string, task: () => Promise<Result>): Promise<Result>;
+  /** Masks what is kept of texts beside their blocks, of one or of all; gives in how many places. */
+  beside(mask: (text: string) => string, block?: string): Promise<number>;
   /** Tells everybody, by a commit of the block that changes no text. */
   announce(invocation: Invocation, block: string): Promise<void>;
 }
@@ -80,23 +82,24 @@ export class Purge {
     if ("text" in request) checkSecret(request.text);
     const invocation = withoutSecret(given, request);
     const { authorise, kernel, store } = this.#ports;
-    const { actor } = invocation;
-    if ("text" in request) await checkAllowed(authorise, actor, "purge", [kernel]);
-    else await checkAllowed(authorise, actor, "delete", [request.block]);
+    const { actor, kind } = invocation;
+    if ("text" in request) await checkAllowed(authorise, actor, "purge", [kernel], kind);
+    else await checkAllowed(authorise, actor, "delete", [request.block], kind);
     const { places, unreadable } = await this.#places(request);
     const blocks = places.map(({ block }) => block);
     // All or nothing is allowed: a denial halfway would leave half of it purged.
-    await checkAllowed(authorise, actor, "delete", blocks);
+    await checkAllowed(authorise, actor, "delete", blocks, kind);
     const gaps: Gap[] = [];
     try {
       // First the answers: rewriting a block clears away what forgetting leaves in the files.
       const calls = await this.#forgetCalls(request);
+      const beside = await this.#ports.beside(quoteMask(request), blockOf(request));
       for (const block of blocks) {
         const gap = await this.#purgeBlock(invocation, block, request);
         if (gap !== undefined) gaps.push(gap);
       }
       const later = await this.#forgetCalls(request);
-      if (later > 0 || (calls > 0 && gaps.length === 0)) await store.vacuum();
+      if (later > 0 || (calls + beside > 0 && gaps.length === 0)) await store.vacuum();
       return { gaps, calls: calls + later, unreadable };
     } catch (error) {
       throw interrupted(error, gaps, blocks);
@@ -104,11 +107,11 @@ export class Purge {
   }
 
   /** Where something would be removed, and how much. Changes nothing. */
-  async preview({ actor }: Invocation, request: PurgeRequest): Promise<PurgePreview> {
+  async preview({ actor, kind }: Invocation, request: PurgeRequest): Promise<PurgePreview> {
     if ("text" in request) checkSecret(request.text);
     const { authorise, kernel } = this.#ports;
     const target = "block" in request ? request.block : kernel;
-    await checkAllowed(authorise, actor, "preview_purge", [target]);
+    await checkAllowed(authorise, actor, "preview_purge", [target], kind);
     return this.#places(request);
   }
 
@@ -186,9 +189,8 @@ export class Purge {
     const { store } = this.#ports;
     // With its quotes: main~ann~1 is also how main~ann~11 begins.
     if ("block" in request) return store.forgetCalls({ containing: JSON.stringify(request.block) });
-    const lines = request.text.split("\n").filter((line) => line.length >= SHORTEST);
     let forgotten = 0;
-    for (const text of new Set([request.text, ...lines])) {
+    for (const text of quotable(request.text)) {
       const containing = JSON.stringify(text).slice(1, -1);
       forgotten += await store.forgetCalls({ containing });
     }
@@ -237,6 +239,23 @@ function maskOf(request: PurgeRequest): Mask {
   return "text" in request
     ? new Mask(request.text, fillerFor(request.text))
     : new Mask(undefined, fillerFor(""));
+}
+
+/** What quotes a few lines of a text may have only some of those that must go. */
+function quoteMask(request: PurgeRequest): (text: string) => string {
+  if ("block" in request) return (text) => maskOf(request).text(text);
+  const filler = fillerFor(request.text);
+  const masks = quotable(request.text).map((each) => new Mask(each, filler));
+  return (text) => masks.reduce((masked, mask) => mask.text(masked), text);
+}
+
+/** The text itself, and each of its lines that does not stand everywhere. */
+function quotable(text: string): string[] {
+  return [...new Set([text, ...text.split("\n").filter((line) => line.length >= SHORTEST)])];
+}
+
+function blockOf(request: PurgeRequest): string | undefined {
+  return "block" in request ? request.block : undefined;
 }
 
 /** Of a whole block only what it says goes: whether it is pinned and whose it is are not its words. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { KumikoError } from "../../base/index.ts";
 import {
+  applyPatchToText,
   type EditTarget,
   type HunkReport,
   parsePatch,
@@ -10,7 +11,7 @@ import {
 import type { Kernel } from "../../kernel/index.ts";
 import { errorBody } from "../../protocol/index.ts";
 import { defineTool, writing } from "../define-tool.ts";
-import { patchTargets, type PatchTarget } from "./patch-targets.ts";
+import { patchTargets, type PatchedNewFile, type PatchTarget } from "./patch-targets.ts";
 import { blockArgument, checkBlock, editAnswer, editBlocks } from "./shared.ts";
 
 const hunk = z.strictObject({
@@ -22,7 +23,8 @@ const hunk = z.strictObject({
 
 const patched = z.strictObject({
   path: z.string().nullable().describe("as the patch names it; null when it does not"),
-  block_id: z.string(),
+  block_id: z.string().describe("with dry_run the path of a file that has no block yet"),
+  created: z.literal(true).optional().describe("the file was made, or would be"),
   version: z.int(),
   since: editAnswer.shape.since,
   hunks: z.array(hunk),
@@ -42,8 +44,9 @@ export const blockApplyPatch = defineTool({
     "Applies a unified diff to a block, or one with several files to several blocks as one Edit. Line numbers may be off or " +
     "missing and counts wrong: context decides, and what was searched is reported. Removed lines must match. All hunks of all " +
     "files or none; a failure names the hunk and shows the closest text. A file is found by blocks, by its name when that is a " +
-    "block, or by metadata.path in the context. A creation fills an empty block, a deletion empties one. With dry_run nothing " +
-    "is changed and each file is reported.",
+    "block, as a file of a folder, or by metadata.path in the context. A creation makes a file, or fills an empty one or an empty " +
+    "block; a deletion empties a block, but files are deleted with file_delete and renamed with file_move. With dry_run " +
+    "nothing is changed and each file is reported.",
   writes: true,
   input: z.strictObject({
     block_id: blockArgument
@@ -98,8 +101,22 @@ export const blockApplyPatch = defineTool({
       );
     }
     if (dry_run) return tryOut(kernel, targets, base);
+    const existing = targets.filter((target) => "block" in target);
+    const fresh = targets.filter((target) => "fresh" in target).map(filled);
+    // What cannot be patched is refused before anything is made.
+    if (fresh.length > 0)
+      for (const target of existing)
+        await kernel.tryOut(checkBlock(target.block), (document) => placed(document, target, base));
+    const made = new Map<string | null, z.input<typeof patched>>();
+    let inEdit: string | undefined;
+    for (const { target, text, hunks } of fresh) {
+      const { path } = target;
+      const { block, version, edit } = await target.fresh.create(invocation, text, inEdit);
+      inEdit = edit;
+      made.set(path, { path, block_id: block, created: true, version, since: "", hunks });
+    }
     const reports = new Map<string, Hunk[]>();
-    const edits = targets.map((target) => {
+    const edits = existing.map((target) => {
       const translate = (document: EditTarget): readonly Splice[] => {
         const { splices, hunks } = placed(document, target, base);
         reports.set(target.block, hunks);
@@ -107,19 +124,31 @@ export const blockApplyPatch = defineTool({
       };
       return [target.block, { base, translate }] as const;
     });
-    return editBlocks(kernel, invocation, {
+    const answer = await editBlocks(kernel, invocation, {
       blocks: new Map(edits),
       fingerprint,
+      edit: inEdit,
       answer: (edit, changed): z.input<typeof output> => ({
         success: true,
         dry_run,
         edit,
-        files: targets.map(({ path, block }) => {
+        files: targets.map((target) => {
+          const { path } = target;
+          if (!("block" in target)) return made.get(path)!;
+          const { block } = target;
           const { version, since } = changed.find((each) => each.block_id === block)!;
           return { path, block_id: block, version, since, hunks: reports.get(block)! };
         }),
       }),
     });
+    const newFiles = [...made.values()];
+    await kernel.makeFiles(
+      invocation,
+      newFiles.map((file) => file.block_id),
+    );
+    for (const { block_id: block, version } of newFiles)
+      kernel.readers.show(invocation, block, version);
+    return answer;
   },
 });
 
@@ -128,12 +157,17 @@ type Hunk = z.input<typeof hunk>;
 /** Every file is tried, also behind one that fails. */
 async function tryOut(
   kernel: Kernel,
-  targets: readonly PatchTarget[],
+  targets: readonly (PatchTarget | PatchedNewFile)[],
   base: number | undefined,
 ): Promise<z.input<typeof output>> {
   const files: z.input<typeof patched>[] = [];
   for (const target of targets) {
-    const { path, block } = target;
+    const { path } = target;
+    if ("fresh" in target) {
+      files.push(tryToFill(target));
+      continue;
+    }
+    const { block } = target;
     files.push(
       await kernel.tryOut(checkBlock(block), (document) => {
         const file = { path, block_id: block, version: document.version, since: "" };
@@ -149,19 +183,47 @@ async function tryOut(
   return { success: files.every(({ error }) => error === undefined), dry_run: true, files };
 }
 
+function tryToFill(target: PatchedNewFile): z.input<typeof patched> {
+  const { path, fresh } = target;
+  const file = { path, block_id: fresh.name, created: true, version: 0, since: "" } as const;
+  try {
+    return { ...file, hunks: filled(target).hunks };
+  } catch (error) {
+    if (!(error instanceof KumikoError)) throw error;
+    return { ...file, hunks: [], error: errorBody.parse(error.toJSON()) };
+  }
+}
+
+/** What a file says that a patch makes. */
+function filled(target: PatchedNewFile): { target: PatchedNewFile; text: string; hunks: Hunk[] } {
+  const { path, fresh, file } = target;
+  return naming(path, fresh.name, () => {
+    const { text, reports } = applyPatchToText("", file);
+    return { target, text, hunks: reports.map(toHunk) };
+  });
+}
+
 function placed(
   document: EditTarget,
   { path, block, file }: PatchTarget,
   base: number | undefined,
 ): { splices: readonly Splice[]; hunks: Hunk[] } {
-  try {
+  return naming(path, block, () => {
     const translated = translatePatch(document, file, base === undefined ? {} : { base });
     return { splices: translated.splices, hunks: translated.reports.map(toHunk) };
+  });
+}
+
+/** Says in a refusal which file of the patch it is about. */
+function naming<Result>(path: string | null, block: string, run: () => Result): Result {
+  try {
+    return run();
   } catch (error) {
     if (!(error instanceof KumikoError)) throw error;
-    const named = path ?? block;
     const facts = { ...error.facts, path, block };
-    throw new KumikoError(error.code, `${named}: ${error.message}`, facts, { cause: error });
+    throw new KumikoError(error.code, `${path ?? block}: ${error.message}`, facts, {
+      cause: error,
+    });
   }
 }
 

@@ -1,13 +1,21 @@
 import { KumikoError, parseBlockId } from "../../base/index.ts";
 import type { FilePatch } from "../../blocks/index.ts";
-import type { Invocation, Kernel } from "../../kernel/index.ts";
+import type { Invocation, Kernel, NewFile } from "../../kernel/index.ts";
 
-/** One file of a patch and the block it is for. */
-export interface PatchTarget {
+interface PatchPart {
   /** As the patch names it; null in a bare hunk. */
   readonly path: string | null;
-  readonly block: string;
   readonly file: FilePatch;
+}
+
+/** One file of a patch and the block it is for. */
+export interface PatchTarget extends PatchPart {
+  readonly block: string;
+}
+
+/** One file of a patch that the patch makes. */
+export interface PatchedNewFile extends PatchPart {
+  readonly fresh: NewFile;
 }
 
 export interface TargetOptions {
@@ -22,24 +30,29 @@ const NAMED = 20;
 
 /**
  * Which block each file of a patch is for: by `blocks`, by its name when that is a block, as a file of a folder, or by
- * `metadata.path`.
+ * `metadata.path`. A file of a folder that is not there yet has none.
  */
 export async function patchTargets(
   kernel: Kernel,
   files: readonly FilePatch[],
   { block, blocks, context, invocation }: TargetOptions,
-): Promise<PatchTarget[]> {
-  if (block !== undefined) return [oneTarget(files, block)];
-  const paths = files.map(pathOf);
+): Promise<(PatchTarget | PatchedNewFile)[]> {
+  if (block !== undefined) return [checkStays(oneTarget(files, block))];
+  const paths = files.map((file) => pathOf(file, kernel.hasFiles));
   const unknown = kernel.hasFiles
     ? []
     : paths.filter((path) => blocks[path] === undefined && !isBlock(path));
   const found = unknown.length === 0 ? new Map() : await byPath(kernel, context, unknown);
-  const targets: PatchTarget[] = [];
+  const targets: (PatchTarget | PatchedNewFile)[] = [];
   for (const [index, file] of files.entries()) {
     const path = paths[index]!;
     const named = blocks[path] ?? found.get(path) ?? path;
-    targets.push({ path, block: await kernel.target(invocation, named, "change"), file });
+    const fresh = file.kind === "create" ? await kernel.newFile(invocation, named) : undefined;
+    if (fresh !== undefined) targets.push({ path, fresh, file });
+    else {
+      const target = await kernel.target(invocation, named, "change");
+      targets.push(checkStays({ path, block: target, file }));
+    }
   }
   checkDistinct(targets);
   return targets;
@@ -58,13 +71,26 @@ function oneTarget(files: readonly FilePatch[], block: string): PatchTarget {
   return { path: file.newPath ?? file.oldPath, block, file };
 }
 
-function pathOf(file: FilePatch): string {
+/** A block is emptied by a patch that deletes it; a file would be left on disk, empty. */
+function checkStays(target: PatchTarget): PatchTarget {
+  const { path, block, file } = target;
+  if (file.kind !== "delete" || !block.startsWith("@")) return target;
+  throw new KumikoError(
+    "patch_rejected",
+    `The patch deletes ${path ?? block}, which is a file: delete it with file_delete, and leave it out of the patch.`,
+    { path, block, kind: file.kind },
+  );
+}
+
+function pathOf(file: FilePatch, hasFiles: boolean): string {
   const { kind, oldPath, newPath } = file;
   if (kind === "rename") {
+    const instead = hasFiles
+      ? "move the file with file_move, then patch its text under the new name."
+      : "patch its text, and set metadata.path with block_status.";
     throw new KumikoError(
       "patch_rejected",
-      `The patch renames ${oldPath} to ${newPath}, and a block keeps its name: patch its text, and set metadata.path ` +
-        "with block_status.",
+      `The patch renames ${oldPath} to ${newPath}, and a block keeps its name: ${instead}`,
       { path: oldPath, new_path: newPath, kind },
     );
   }
@@ -134,9 +160,11 @@ function noBlock(path: string, context: string, paths: readonly string[]): Kumik
   );
 }
 
-function checkDistinct(targets: readonly PatchTarget[]): void {
+function checkDistinct(targets: readonly (PatchTarget | PatchedNewFile)[]): void {
   const seen = new Map<string, string | null>();
-  for (const { block, path } of targets) {
+  for (const target of targets) {
+    const { path } = target;
+    const block = "block" in target ? target.block : target.fresh.name;
     if (seen.has(block)) {
       throw new KumikoError(
         "invalid_argument",

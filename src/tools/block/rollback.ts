@@ -6,8 +6,9 @@ export const blockRollback = defineTool({
   name: "block_rollback",
   description:
     "Makes a block's text what it was at a version, as a new version: nothing is rewritten, and it can be undone. It takes " +
-    "back everybody's later changes; to take back only one, use block_undo.",
+    "back everybody's later changes; to take back only one, use block_undo. A file that was deleted is made again.",
   writes: true,
+  operation: "restore",
   input: z.strictObject({
     block_id: blockArgument,
     version: z.int().min(0).describe("the version whose text it gets"),
@@ -20,6 +21,7 @@ export const blockRollback = defineTool({
       block: input.block_id,
       base: input.base_version,
       fingerprint,
+      restores: true,
       translate: (target) => target.translateRollback(input.version),
     });
   },

@@ -45,6 +45,10 @@ export interface EditOfBlocks<Answer> {
   /** By block: the version its positions mean when that is named, and what to do. */
   readonly blocks: ReadonlyMap<string, BlockEdit>;
   readonly fingerprint: string;
+  /** Goes on with an Edit; a new one otherwise. */
+  readonly edit?: string | undefined;
+  /** It gives blocks a text of earlier days: files of theirs that are gone come back with it. */
+  readonly restores?: boolean | undefined;
   /** What is answered, and answered again when the call is retried. */
   readonly answer: (edit: string, changed: readonly ChangedBlock[]) => Answer;
 }
@@ -67,7 +71,7 @@ interface ChangedBlock {
 export async function editBlocks<Answer>(
   kernel: Kernel,
   invocation: Invocation,
-  { blocks, fingerprint, answer }: EditOfBlocks<Answer>,
+  { blocks, fingerprint, edit: inEdit, restores, answer }: EditOfBlocks<Answer>,
 ): Promise<Answer> {
   const bases = new Map<string, number | undefined>();
   for (const [block, { base }] of blocks)
@@ -78,7 +82,9 @@ export async function editBlocks<Answer>(
   const editing = kernel.editText(invocation, {
     blocks: [...blocks.keys()],
     operation: "change",
+    edit: inEdit,
     fingerprint,
+    restores,
     translate: (target, block) => {
       const base = bases.get(block);
       try {
@@ -117,16 +123,18 @@ export async function editBlocks<Answer>(
 export interface EditOfOneBlock extends BlockEdit {
   readonly block: string;
   readonly fingerprint: string;
+  readonly restores?: boolean | undefined;
 }
 
 export function editOneBlock(
   kernel: Kernel,
   invocation: Invocation,
-  { block, base, fingerprint, translate }: EditOfOneBlock,
+  { block, base, fingerprint, restores, translate }: EditOfOneBlock,
 ): Promise<z.input<typeof editAnswer>> {
   return editBlocks(kernel, invocation, {
     blocks: new Map([[block, { base, translate }]]),
     fingerprint,
+    restores,
     answer: (edit, [changed]) => ({ ...changed!, edit }),
   });
 }

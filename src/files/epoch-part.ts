@@ -3,9 +3,9 @@ import type { Known } from "./known.ts";
 import { isSame, type Look, type Stamp } from "./look.ts";
 import type { Quiet } from "./quiet.ts";
 
-/** What happened on disk, each path at rest. Paths are relative to the root. */
-export interface Batch {
-  /** Batches of one number are one happening, which took too long to be told at once. */
+/** What happened on disk, each path at rest: an epoch, or a part of one. Paths are relative to the root. */
+export interface EpochPart {
+  /** Parts of one number are one epoch, which took too long to be told at once. */
   readonly epoch: number;
   /** Files and links that came or are not as they were. */
   readonly changed: readonly string[];
@@ -16,14 +16,16 @@ export interface Batch {
   readonly moved: readonly { readonly from: string; readonly to: string }[];
 }
 
-/** A batch in the making: what was found of paths that came to rest. */
-export class Draft {
+/** A part in the making: what was found of paths that came to rest. */
+export class Gathering {
   /** Paths at which there is nothing to tell. */
   readonly nothing: string[] = [];
   readonly #changed = new Map<string, Look>();
   readonly #gone = new Map<string, Stamp>();
   readonly #came = new Set<string>();
   readonly #went = new Set<string>();
+  /** How files were known before it was finished. */
+  readonly #before = new Map<string, Stamp | undefined>();
 
   get isEmpty(): boolean {
     return this.paths().length === 0;
@@ -83,8 +85,10 @@ export class Draft {
   }
 
   /** Makes it known, and gives it to be told. */
-  finish(epoch: number, known: Known): Batch {
+  finish(epoch: number, known: Known): EpochPart {
     const moved = this.#moves(known);
+    for (const path of [...this.#gone.keys(), ...this.#changed.keys()])
+      this.#before.set(path, known.file(path));
     for (const path of this.#gone.keys()) known.dropFile(path);
     for (const path of this.#went) known.dropFolder(path);
     for (const [path, look] of this.#changed) known.putFile(path, look);
@@ -101,6 +105,14 @@ export class Draft {
     };
   }
 
+  /** Makes it unknown again: the next look finds all of it. */
+  takeBack(known: Known): void {
+    for (const [path, stamp] of this.#before) {
+      if (stamp === undefined) known.dropFile(path);
+      else known.putFile(path, stamp);
+    }
+  }
+
   #moves(known: Known): { from: string; to: string }[] {
     const went = new Map<bigint, { path: string; stamp: Stamp }>();
     for (const [path, stamp] of this.#gone) went.set(stamp.inode, { path, stamp });
@@ -108,7 +120,7 @@ export class Draft {
     for (const [to, look] of this.#changed) {
       const from = went.get(look.inode);
       if (from === undefined || known.file(to) !== undefined) continue;
-      if (!isSameFile(from.stamp, look)) continue;
+      if (!hasKeptItsNumber(from.stamp, look)) continue;
       went.delete(look.inode);
       moves.push({ from: from.path, to });
     }
@@ -117,6 +129,6 @@ export class Draft {
 }
 
 /** The number of a file that was deleted is soon given to a new one, which is younger than what was known. */
-function isSameFile(stamp: Stamp, look: Look): boolean {
+function hasKeptItsNumber(stamp: Stamp, look: Look): boolean {
   return look.born === 0n ? stamp.nanoseconds === look.nanoseconds : look.born <= stamp.touched;
 }

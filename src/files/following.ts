@@ -1,0 +1,109 @@
+import type { Invocation, Kernel } from "../kernel/index.ts";
+import type { Disk } from "./disk.ts";
+import type { Base, Ledger } from "./ledger.ts";
+import type { MountedFile } from "./mounted-file.ts";
+import type { MountedFiles } from "./mounted-files.ts";
+import { type Came, findRenames } from "./renames.ts";
+import type { Syncing } from "./syncing.ts";
+import { TakenEpoch } from "./taken-epoch.ts";
+
+export interface FollowingPorts {
+  readonly kernel: Kernel;
+  readonly disk: Disk;
+  readonly files: MountedFiles;
+  readonly ledger: Ledger;
+  readonly syncing: Syncing;
+}
+
+/** Paths at which there is no file any more, and files that are nobody's: some of them may be the same. */
+export interface Unmatched {
+  readonly gone: readonly string[];
+  readonly came: () => readonly Came[];
+  /** Whether it is known that this one was not there before. */
+  readonly isNew: (path: string) => boolean;
+}
+
+/** Lets blocks go with their files to other names. */
+export class Following {
+  readonly #ports: FollowingPorts;
+
+  constructor(ports: FollowingPorts) {
+    this.#ports = ports;
+  }
+
+  /** Finds out which files came by another name. */
+  async follow(
+    { gone, came, isNew }: Unmatched,
+    cause: Invocation,
+    epoch: TakenEpoch,
+  ): Promise<void> {
+    const { disk, files, syncing } = this.#ports;
+    const went = new Map([...epoch.went].filter(([file]) => files.hasPath(file) && file.isAway));
+    for (const path of gone) {
+      const file = files.at(path);
+      if (file?.synced !== undefined && disk.look(path) === undefined) went.set(file, file.synced);
+    }
+    if (went.size === 0) return;
+    const renames = await findRenames(went, came(), {
+      born: (path) => disk.born(path),
+      isNew,
+      hash: async (path) => {
+        const found = await syncing.read(path);
+        return found.kind === "text" ? found.hash : undefined;
+      },
+    });
+    for (const { from, to } of renames) await this.moved(from.path, to, cause, epoch);
+  }
+
+  async moved(
+    from: string,
+    to: string,
+    cause: Invocation,
+    epoch = new TakenEpoch(this.#ports.kernel),
+  ): Promise<void> {
+    const { files } = this.#ports;
+    const file = files.at(from);
+    if (file === undefined || files.at(to)?.synced !== undefined) return;
+    // Whoever loads the new path meanwhile waits, or would make a second block of it.
+    await files.queue.run([`path ${to}`, file.block], () => this.label(cause, file, to, epoch));
+  }
+
+  /** Says where a file is now. Whoever calls holds its queue and that of its new path. */
+  async label(cause: Invocation, file: MountedFile, to: string, epoch?: TakenEpoch): Promise<void> {
+    const { files, ledger } = this.#ports;
+    const before = files.at(to);
+    await this.#mark(cause, file, { path: to }, epoch);
+    files.move(file, to);
+    ledger.note(file.block, file.record);
+    // It was there once and its file is gone: its block stays, and the path means another from now on.
+    if (before !== undefined && before !== file)
+      await this.#mark(cause, before, { was: to }, epoch);
+  }
+
+  /** Says in a block's state where its file is, or was. Its text is as far from its file's as before. */
+  async #mark(
+    cause: Invocation,
+    file: MountedFile,
+    place: { readonly path: string } | { readonly was: string },
+    epoch = new TakenEpoch(this.#ports.kernel),
+  ): Promise<void> {
+    const { version } = await epoch.within((inEdit) =>
+      // It has happened, or it was asked whether it may.
+      this.#ports.kernel.changeState({ ...cause, kind: "disk" }, file.block, {
+        edit: inEdit,
+        change: (state) => {
+          const { path: _path, was: _was, ...metadata } = state.metadata;
+          return { ...state, metadata: { ...metadata, ...place } };
+        },
+        answer: (applied, edit) => ({ version: applied.version, edit }),
+      }),
+    );
+    const { synced } = file;
+    if (synced !== undefined) file.synced = { ...synced, base: behind(synced.base, version) };
+  }
+}
+
+/** The same after a version that changed no text. */
+function behind(base: Base, version: number): Base {
+  return "version" in base && base.version === version - 1 ? { version } : base;
+}

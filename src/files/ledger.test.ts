@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { Ledger } from "./ledger.ts";
+
+test("records that cannot be written down are told of, and written later", async () => {
+  const kept = new Map<string, string>();
+  const waiting: (() => void)[] = [];
+  const told: unknown[] = [];
+  let failures = 1;
+  const ledger = new Ledger(
+    {
+      get: async (key) => kept.get(key),
+      list: async () => [...kept].map(([key, value]) => ({ key, value })),
+      put: async (key, value) => {
+        if (failures-- > 0) throw new Error("the journal is full");
+        kept.set(key, value!);
+      },
+    },
+    {
+      after: (_, run) => {
+        waiting.push(run);
+        return { cancel: () => undefined };
+      },
+    },
+    (error) => told.push(error),
+  );
+  const passes = async () => {
+    waiting.shift()!();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  ledger.note("@src~file~1", { path: "a.txt", synced: undefined, left: { version: 3 } });
+  await passes();
+  expect(told).toEqual([new Error("the journal is full")]);
+  expect(kept.size).toBe(0);
+  await passes();
+  expect(told).toHaveLength(2);
+  expect(told[1]).toBeUndefined();
+  expect((await ledger.read()).get("@src~file~1")).toMatchObject({ path: "a.txt" });
+  expect(waiting).toEqual([]);
+});

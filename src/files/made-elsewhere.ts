@@ -1,0 +1,65 @@
+import type { EditTarget } from "../blocks/index.ts";
+import type { Invocation, Kernel } from "../kernel/index.ts";
+import { type FolderRules, whenBothChanged } from "../permission/index.ts";
+import { type Conflicts, isUndecided, type NewConflicts } from "./conflicts.ts";
+import { mergeTexts } from "./merge.ts";
+import type { MountedFile } from "./mounted-file.ts";
+
+/** A whole text that somebody made of an older one, where nobody else saw it. */
+export interface MadeElsewhere {
+  readonly text: string;
+  readonly base: string | { readonly version: number };
+  /** The version up to which they knew what others wrote. */
+  readonly since: number;
+}
+
+interface Ports {
+  readonly kernel: Kernel;
+  readonly conflicts: Conflicts;
+  rules(): FolderRules;
+}
+
+/** Merges it into the file's block as if it stood on disk, and gives what the block says then. */
+export async function mergeMade(
+  ports: Ports,
+  file: MountedFile,
+  made: MadeElsewhere,
+  invocation: Invocation,
+): Promise<string> {
+  const { kernel, conflicts } = ports;
+  const merge = (target: EditTarget): { merged: ReturnType<typeof mergeTexts> } & Told => {
+    const base = typeof made.base === "string" ? made.base : target.read(made.base.version);
+    const rule = whenBothChanged(ports.rules().levelOf(file.path).level);
+    const merged = mergeTexts({ base, memory: target.read(), disk: made.text }, rule);
+    const theirs = invocation.actor;
+    const mine = authorsSince(target, made.since).filter((actor) => actor !== theirs);
+    return { merged, version: target.version + 1, theirs, mine };
+  };
+  const keep = async ({ merged, ...told }: ReturnType<typeof merge>): Promise<void> => {
+    if (merged.conflicts.length === 0) return;
+    await conflicts.add(file, { conflicts: merged.conflicts, ...told });
+    file.waits = conflicts.list(file.block).some(isUndecided);
+  };
+  // Whoever dies in between must not take with it what will not stand.
+  let done = await kernel.tryOut(file.block, merge);
+  await keep(done);
+  await kernel.editFiles(invocation, {
+    blocks: [file.block],
+    operation: "change",
+    translate: (target) => {
+      done = merge(target);
+      return done.merged.splices;
+    },
+    answer: () => undefined,
+  });
+  await keep(done);
+  return done.merged.text;
+}
+
+type Told = Omit<NewConflicts, "conflicts" | "gone">;
+
+function authorsSince(target: EditTarget, version: number): string[] {
+  const count = Math.max(0, target.version - version);
+  const since = Array.from({ length: count }, (_, index) => version + 1 + index);
+  return [...new Set(target.authors(since).map(({ actor }) => actor))];
+}

@@ -1,0 +1,120 @@
+import type { Invocation, Kernel } from "../kernel/index.ts";
+import type { Disk } from "./disk.ts";
+import type { Ledger } from "./ledger.ts";
+import type { MountedFile } from "./mounted-file.ts";
+import type { MountedFiles } from "./mounted-files.ts";
+import { isFolder, isThere } from "./refusals.ts";
+import type { Saving } from "./saving.ts";
+import type { Syncing } from "./syncing.ts";
+
+export interface MakingPorts {
+  readonly kernel: Kernel;
+  readonly disk: Disk;
+  readonly files: MountedFiles;
+  readonly ledger: Ledger;
+  readonly syncing: Syncing;
+  readonly saving: Saving;
+  /** Brings a file into step with the disk. */
+  refresh(file: MountedFile): Promise<unknown>;
+}
+
+/** Files that come to be because somebody wants them: new ones, and those of blocks whose files went. */
+export class Making {
+  readonly #ports: MakingPorts;
+
+  constructor(ports: MakingPorts) {
+    this.#ports = ports;
+  }
+
+  /** Whether nothing is there that a new file would stand in the way of. */
+  isFree(path: string): boolean {
+    const known = this.#ports.files.at(path);
+    if (known?.synced !== undefined || known?.wanted === true) return false;
+    return this.#ports.disk.kindAt(path) === "absent";
+  }
+
+  /** A new file, on disk before this resolves, and never over another. */
+  async create(invocation: Invocation, path: string, content: string): Promise<MountedFile> {
+    const { disk, files, syncing } = this.#ports;
+    return files.queue.run([`path ${path}`], async () => {
+      const known = files.at(path);
+      // One that just went is noticed here.
+      if (known?.synced !== undefined) await this.#ports.refresh(known);
+      if (disk.kindAt(path) === "folder") throw isFolder(path, "already_exists");
+      if (known?.synced !== undefined || disk.kindAt(path) !== "absent") throw isThere(path);
+      const file = known ?? (await files.make(path, content, invocation)).file;
+      if (known !== undefined) await this.#rewrite(invocation, known, content);
+      await files.queue.run([file.block], () => syncing.save(file, { make: true }));
+      return file;
+    });
+  }
+
+  /** The block of a new file, in an Edit or as one; there is no file before `make`. */
+  async begin(
+    invocation: Invocation,
+    path: string,
+    { content, edit }: { readonly content: string; readonly edit: string | undefined },
+  ): Promise<{ block: string; version: number; edit: string }> {
+    const { files } = this.#ports;
+    return files.queue.run([`path ${path}`], async () => {
+      if (!this.isFree(path)) throw isThere(path);
+      const known = files.at(path);
+      if (known !== undefined) return this.#rewrite(invocation, known, content, edit);
+      const { file, ...made } = await files.make(path, content, invocation, edit);
+      return { block: file.block, ...made };
+    });
+  }
+
+  /** Makes files that were begun. */
+  async make(blocks: readonly string[]): Promise<void> {
+    const { files, ledger, saving } = this.#ports;
+    for (const block of blocks) {
+      const file = files.of(block);
+      if (file === undefined || file.synced !== undefined) continue;
+      file.wanted = true;
+      // Whoever made one there meanwhile and the block both added everything.
+      file.left = { text: "" };
+      ledger.note(block, file.record);
+    }
+    await saving.saveAll(blocks);
+  }
+
+  /** Brings files back whose blocks were given a text of earlier days. One without text was none before. */
+  async restore(blocks: readonly string[], mayMake: (path: string) => boolean): Promise<void> {
+    const { kernel, disk, files, syncing, saving } = this.#ports;
+    for (const block of blocks) {
+      const file = files.of(block);
+      if (file === undefined || !files.hasPath(file)) continue;
+      await files.queue.run([block], async () => {
+        // Nobody may have noticed yet that it went.
+        if (!file.isAway && disk.look(file.path) !== undefined) return;
+        const { text } = await kernel.read(block);
+        if (text === "" || !mayMake(file.path)) return;
+        syncing.leave(file);
+        syncing.want(file);
+      });
+    }
+    await saving.saveAll(blocks);
+  }
+
+  async #rewrite(
+    invocation: Invocation,
+    file: MountedFile,
+    content: string,
+    inEdit?: string,
+  ): Promise<{ block: string; version: number; edit: string }> {
+    const { block } = file;
+    file.form = undefined;
+    // It was asked whether it may be created.
+    return this.#ports.kernel.editFiles(
+      { ...invocation, kind: "disk" },
+      {
+        blocks: [block],
+        operation: "change",
+        edit: inEdit,
+        translate: (target) => [{ at: 0, remove: target.read().length, insert: content }],
+        answer: ({ edit, changes }) => ({ block, version: changes[0]!.version, edit }),
+      },
+    );
+  }
+}

@@ -1,0 +1,141 @@
+import { KeyedQueue, KumikoError } from "../base/index.ts";
+import type { Invocation, Kernel } from "../kernel/index.ts";
+import type { Disk } from "./disk.ts";
+import { sameIdentity } from "./file-stat.ts";
+import type { FileRecord } from "./ledger.ts";
+import { MountedFile } from "./mounted-file.ts";
+import { DISK, type FoundText } from "./syncing.ts";
+
+export interface MountedFilesPorts {
+  readonly kernel: Kernel;
+  /** Of the mount. */
+  readonly name: string;
+  readonly disk: Disk;
+}
+
+/** The files of a folder that have blocks, by path and by block. */
+export class MountedFiles {
+  /** By path and by block: whoever loads, takes in or saves a file is alone with it. */
+  readonly queue = new KeyedQueue();
+  readonly #ports: MountedFilesPorts;
+  readonly #byPath = new Map<string, MountedFile>();
+  readonly #byBlock = new Map<string, MountedFile>();
+
+  constructor(ports: MountedFilesPorts) {
+    this.#ports = ports;
+  }
+
+  /** Finds those of earlier days. */
+  async find(records: ReadonlyMap<string, FileRecord>): Promise<void> {
+    const { kernel, name } = this.#ports;
+    for await (const { block, state } of kernel.blocks(`@${name}`)) {
+      const { path, was } = state?.metadata ?? {};
+      if (typeof path === "string") {
+        const record = records.get(block) ?? (await unrecorded(kernel, block, path));
+        const version = await kernel.version(block);
+        this.#putFound(new MountedFile(block, { ...record, path }, version));
+      } else if (typeof was === "string") {
+        const version = await kernel.version(block);
+        const record = { path: was, synced: undefined };
+        this.#byBlock.set(block, new MountedFile(block, record, version));
+      }
+    }
+  }
+
+  of(block: string): MountedFile | undefined {
+    return this.#byBlock.get(block);
+  }
+
+  at(path: string): MountedFile | undefined {
+    return this.#byPath.get(path);
+  }
+
+  /** Whether its path means it: not once another file was moved there. */
+  hasPath(file: MountedFile): boolean {
+    return this.#byPath.get(file.path) === file;
+  }
+
+  /** Those that are or were last there. */
+  paths(): string[] {
+    return [...this.#byPath.keys()];
+  }
+
+  all(): MountedFile[] {
+    return [...this.#byBlock.values()];
+  }
+
+  /** Makes the block of a file that has none. */
+  async make(
+    path: string,
+    content: string,
+    cause: Invocation,
+    inEdit?: string,
+  ): Promise<{ file: MountedFile; version: number; edit: string }> {
+    const { kernel, name: mount } = this.#ports;
+    const metadata = { path };
+    const { changes, edit } = await kernel.createFile(cause, {
+      mount,
+      content,
+      metadata,
+      edit: inEdit,
+    });
+    const { block, version } = changes[0]!;
+    const file = new MountedFile(block, { path, synced: undefined }, version);
+    this.#put(file);
+    return { file, version, edit };
+  }
+
+  /** From now on that path means it. */
+  move(file: MountedFile, to: string): void {
+    this.#byPath.delete(file.path);
+    file.path = to;
+    this.#put(file);
+  }
+
+  /** The file that this was under another name, if nobody has noticed yet that it went. */
+  formerly({ hash, identity }: FoundText): MountedFile | undefined {
+    // The same bytes alone may be those of a copy that was always there.
+    return this.all().find(
+      ({ synced, path }) =>
+        synced?.hash === hash &&
+        synced.identity.inode === identity.inode &&
+        this.#byPath.get(path)?.synced === synced &&
+        this.#ports.disk.look(path) === undefined,
+    );
+  }
+
+  #put(file: MountedFile): void {
+    this.#byPath.set(file.path, file);
+    this.#byBlock.set(file.block, file);
+  }
+
+  /** Of two that claim one path, which only a crash leaves, the one whose file is there has it. */
+  #putFound(file: MountedFile): void {
+    const other = this.#byPath.get(file.path);
+    this.#byBlock.set(file.block, file);
+    if (other === undefined || this.#claimOf(file) > this.#claimOf(other))
+      this.#byPath.set(file.path, file);
+  }
+
+  #claimOf({ path, synced }: MountedFile): number {
+    if (synced === undefined) return 0;
+    const identity = this.#ports.disk.look(path);
+    return typeof identity === "object" && sameIdentity(identity, synced.identity) ? 2 : 1;
+  }
+}
+
+/**
+ * A block that a crash left without a record. Loaded, it began as its file was; made by somebody, its file may not have
+ * been made.
+ */
+async function unrecorded(kernel: Kernel, block: string, path: string): Promise<FileRecord> {
+  const loaded = { path, synced: undefined, left: { version: 1 } };
+  try {
+    const [first] = await kernel.tryOut(block, (target) => target.authors([1]));
+    return { ...loaded, wanted: first?.actor !== DISK.actor };
+  } catch (error) {
+    // It alone cannot be used; the folder can.
+    if (error instanceof KumikoError && error.code === "quarantined") return loaded;
+    throw error;
+  }
+}

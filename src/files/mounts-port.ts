@@ -1,0 +1,234 @@
+import { KumikoError } from "../base/index.ts";
+import {
+  type AboutToBe,
+  type CallerKind,
+  type ConversationRules,
+  type Decision,
+  type FilePort,
+  type FileTextPage,
+  type FileTextQuery,
+  type Invocation,
+  type NewFile,
+  type Operation,
+  ruled,
+  type UnsavedFile,
+} from "../kernel/index.ts";
+import { type Conflict, isUndecided } from "./conflicts.ts";
+import { purgeRecords } from "./ledger.ts";
+import type { Mount } from "./mount.ts";
+import type { Mounts } from "./mounts.ts";
+import { givenFor, meant } from "./places.ts";
+import { StagedSaves } from "./staged-saves.ts";
+import { unloadedTexts } from "./unloaded-texts.ts";
+
+/** Files of one Edit that are made ready while it is written: the others wait for their turn. */
+const STAGED_AT_ONCE = 16;
+
+/** What a kernel asks of its folders. Owns them: they are closed with it. */
+export class MountsPort implements FilePort {
+  readonly #mounts: Mounts;
+
+  constructor(mounts: Mounts) {
+    this.#mounts = mounts;
+  }
+
+  async target(invocation: Invocation, given: string, operation: Operation): Promise<string> {
+    const { mount, path, known } = meant(this.#mounts, given, invocation);
+    if (mount === undefined) return given;
+    check(mount, path, operation, invocation);
+    const { source } = mount;
+    const file = known ?? source.files.at(path);
+    if (file === undefined) return (await source.load(path)).block;
+    const why = await source.refresh(file);
+    if (why === undefined) return file.block;
+    const isRestored = operation === "restore" && file.isAway && source.files.hasPath(file);
+    if (operation !== "read" && !isRestored) throw why;
+    // What it said can be read and brought back, whatever became of the file.
+    if (operation === "read")
+      invocation.onUnsaved?.({ path, block_id: file.block, why: why.message, unread: true });
+    return file.block;
+  }
+
+  authorise(
+    { kind = "person" }: { readonly actor: string; readonly kind?: CallerKind | undefined },
+    operation: Operation,
+    target: string,
+  ): Decision | undefined {
+    const asked = ruled[operation];
+    if (asked === undefined || !target.startsWith("@")) return undefined;
+    const found = this.#mounts.fileOf(target);
+    if (found !== undefined) {
+      const { mount, file } = found;
+      const decision = mount.decide(file.path, asked, kind);
+      // Who changes what is not on disk makes it there again.
+      const isMade = asked === "change" && file.isAway && decision.decision === "allow";
+      return isMade ? mount.decide(file.path, "create", kind) : decision;
+    }
+    // A block that is just made is no file yet; whoever makes it has asked.
+    if (operation === "create" || kind === "disk" || kind === "system")
+      return { decision: "allow", reason: "what a folder needs by itself is allowed." };
+    return {
+      decision: "deny",
+      reason: "its folder is not mounted now, so nobody knows its rules.",
+    };
+  }
+
+  rules(): ConversationRules | undefined {
+    const [own] = this.#mounts.list();
+    return own?.rules;
+  }
+
+  hidden(block: string): boolean {
+    const found = this.#mounts.fileOf(block);
+    if (found === undefined) return block.startsWith("@");
+    return found.mount.rules.levelOf(found.file.path).level === "secret";
+  }
+
+  async withheld(invocation: Invocation): Promise<{ blocks: string[]; folders: string[] }> {
+    const { kernel, kept } = this.#mounts;
+    const names = await kept.names();
+    const blocks = this.#mounts
+      .list()
+      .flatMap(({ source }) => source.files.all().map(({ block }) => block))
+      .filter((block) => this.hidden(block) || !kernel.mayRead(invocation, block));
+    const failed = this.#mounts.failed().map(({ mount }) => mount);
+    const folders = [...names, ...failed].filter((name) => !this.#mounts.isMounted(name));
+    return { blocks, folders: [...new Set(folders)] };
+  }
+
+  /** Conflicts that a caller was not told of yet and whose text it may read; it is told now. */
+  tell(invocation: Invocation): Conflict[] {
+    return this.#mounts.conflicts.tell(
+      invocation.actor,
+      ({ block }) => this.authorise(invocation, "read", block)?.decision === "allow",
+    );
+  }
+
+  committed(block: string, version: number): void {
+    this.#mounts.fileOf(block)?.mount.source.saving.committed(block, version);
+  }
+
+  stage(changes: readonly AboutToBe[]): StagedSaves | undefined {
+    if (!changes.some(({ block }) => block.startsWith("@"))) return undefined;
+    const staged = new StagedSaves();
+    for (const change of changes) {
+      const found = this.#mounts.fileOf(change.block);
+      if (found !== undefined && staged.size < STAGED_AT_ONCE)
+        found.mount.source.saving.stage(found.file, change, staged);
+    }
+    return staged;
+  }
+
+  async saved(blocks: readonly string[], staged?: StagedSaves): Promise<void> {
+    const files = blocks.filter((block) => block.startsWith("@"));
+    for (const [mount, own] of this.#byMount(files))
+      await mount?.source.saving.saveAll(own, staged);
+  }
+
+  async restored({ kind = "person" }: Invocation, blocks: readonly string[]): Promise<void> {
+    for (const [mount, own] of this.#byMount(blocks))
+      await mount?.source.making.restore(
+        own,
+        (path) => mount.decide(path, "create", kind).decision === "allow",
+      );
+  }
+
+  async flipped(edit: string, active: boolean): Promise<void> {
+    const { conflicts } = this.#mounts;
+    for (const block of await conflicts.flipped(edit, active)) {
+      const file = this.#mounts.fileOf(block)?.file;
+      if (file?.synced !== undefined) file.waits = conflicts.list(block).some(isUndecided);
+    }
+  }
+
+  async newFile(invocation: Invocation, given: string): Promise<NewFile | undefined> {
+    const { mount, path } = meant(this.#mounts, given, invocation);
+    if (mount === undefined || !mount.source.making.isFree(path)) return undefined;
+    check(mount, path, "create", invocation);
+    return {
+      name: `@${mount.name}/${path}`,
+      create: (by, content, edit) => mount.source.making.begin(by, path, { content, edit }),
+    };
+  }
+
+  async make(blocks: readonly string[]): Promise<void> {
+    for (const [mount, own] of this.#byMount(blocks)) await mount?.source.making.make(own);
+  }
+
+  unsaved(blocks: readonly string[]): UnsavedFile[] {
+    return blocks.flatMap((block) => this.#mounts.fileOf(block)?.file.toldUnsaved ?? []);
+  }
+
+  async onDisk(block: string): Promise<string | undefined> {
+    const found = this.#mounts.fileOf(block);
+    if (found === undefined) return undefined;
+    return (await found.mount.source.standing.bothSides(found.file.path)).disk;
+  }
+
+  async purge(mask: (text: string) => string, block?: string): Promise<number> {
+    const { kernel, kept, conflicts, index } = this.#mounts;
+    let masked = await conflicts.purge(mask, block);
+    for (const { source } of this.#mounts.list()) masked += await source.purge(mask, block);
+    for (const name of await kept.names())
+      if (!this.#mounts.isMounted(name))
+        masked += await purgeRecords(kernel.named(`files-${name}`), mask, block);
+    // It may have known the file before there was a block.
+    await index.clear();
+    for (const mount of this.#mounts.list()) mount.index.again();
+    return masked;
+  }
+
+  texts(invocation: Invocation, wanted: FileTextQuery): AsyncIterable<FileTextPage> {
+    const { kind = "person", folder } = invocation;
+    // Taken now: what is loaded while blocks are searched would else be in neither.
+    const searched = this.#mounts
+      .list()
+      .filter(({ name }) => wanted.context === undefined || wanted.context === `@${name}`)
+      .map((mount) => ({
+        mount,
+        loaded: new Set(mount.source.files.all().map(({ path }) => path)),
+      }));
+    return this.#texts(searched, { ...wanted, kind, folder });
+  }
+
+  async *#texts(
+    searched: readonly { readonly mount: Mount; readonly loaded: ReadonlySet<string> }[],
+    {
+      query,
+      pathPrefix = "",
+      kind,
+      folder,
+    }: FileTextQuery & { readonly kind: CallerKind; readonly folder: string | undefined },
+  ): AsyncGenerator<FileTextPage> {
+    for (const { mount, loaded } of searched) {
+      const isWanted = (path: string): boolean =>
+        path.startsWith(pathPrefix) || `@${mount.name}/${path}`.startsWith(pathPrefix);
+      const name = (path: string): string => givenFor(this.#mounts, { mount, path }, folder);
+      try {
+        yield* unloadedTexts(mount, { query, kind, loaded, isWanted, name });
+      } catch (error) {
+        // A folder that is not there now keeps nobody from the others.
+        if (!(error instanceof KumikoError)) throw error;
+        yield { texts: [{ name: `@${mount.name}`, unreadable: error.message }] };
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#mounts[Symbol.asyncDispose]();
+  }
+
+  #byMount(blocks: readonly string[]): Map<Mount | undefined, string[]> {
+    return Map.groupBy(blocks, (block) => this.#mounts.fileOf(block)?.mount);
+  }
+}
+
+function check(
+  mount: Mount,
+  path: string,
+  operation: Operation,
+  { actor, kind = "person" }: Invocation,
+): void {
+  const asked = ruled[operation];
+  if (asked !== undefined) mount.check(path, asked, { actor, kind });
+}

@@ -1,0 +1,47 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { fcOptions } from "../../test/support/counts.ts";
+import { stamp } from "../../test/support/documents.ts";
+import { BlockDocument, type Splice } from "../blocks/index.ts";
+import { whenBothChanged } from "../permission/index.ts";
+import { mergeTexts } from "./merge.ts";
+import { overwritten } from "./overwritten.ts";
+
+const text = fc
+  .array(fc.constantFrom("a", "b c", "", "(d)", "😀 e", "word words"), { maxLength: 6 })
+  .chain((lines) => fc.constantFrom(lines.join("\n"), `${lines.join("\n")}\n`));
+
+function become(document: BlockDocument, now: string): Splice[] {
+  const memory = document.read();
+  const { splices } = mergeTexts(
+    { base: memory, memory, disk: now },
+    whenBothChanged("read_write"),
+  );
+  return [...splices];
+}
+
+test("the text is what it would be without", () => {
+  fc.assert(
+    fc.property(text, fc.array(text, { maxLength: 3 }), text, (first, edits, last) => {
+      using document = BlockDocument.create({ peer: "2" });
+      document.commit([{ at: 0, remove: 0, insert: first }], stamp("disk", "load"));
+      for (const [at, each] of edits.entries())
+        document.commit(become(document, each), stamp("claude", `e${at}`));
+      document.commit(overwritten(document, become(document, last)), stamp("disk", "d"));
+      expect(document.read()).toBe(last);
+    }),
+    fcOptions(1500),
+  );
+});
+
+test.each([
+  { wrote: "one by claude\n", disk: "one by sed\n", whole: " by sed" },
+  { wrote: "one(two)\n", disk: "one(three)\n", whole: "(three)" },
+])("$disk is the program's from where the Edit began", ({ wrote, disk, whole }) => {
+  using document = BlockDocument.create({ peer: "2" });
+  document.commit([{ at: 0, remove: 0, insert: "one\n" }], stamp("disk", "load"));
+  document.commit(become(document, wrote), stamp("claude", "e1"));
+  document.commit(overwritten(document, become(document, disk)), stamp("disk", "d1"));
+  const own = document.blame().filter(({ edit }) => edit === "d1");
+  expect(own.map(({ start, length }) => disk.slice(start, start + length))).toEqual([whole]);
+});

@@ -1,0 +1,55 @@
+import { nameOf } from "./ignored.ts";
+import type { Synced } from "./ledger.ts";
+import type { MountedFile } from "./mounted-file.ts";
+
+/** A file that nobody knew, as a look shows it. */
+export interface Came {
+  readonly path: string;
+  readonly size: number;
+  readonly inode: number;
+}
+
+export interface RenamePorts {
+  /** When the file was made, in nanoseconds; 0 where the file system does not know. */
+  born(path: string): bigint;
+  /** Whether it is known not to have been there before the others went: a copy is no rename. */
+  isNew(path: string): boolean;
+  /** Of the file's bytes; undefined when it cannot be read. */
+  hash(path: string): Promise<string | undefined>;
+}
+
+/**
+ * Which files came by another name: the same inode, or the same bytes. A number that was given away again tells itself by
+ * a birth after the last change of the file that had it; nothing is the same as another because both are empty.
+ */
+export async function findRenames(
+  went: ReadonlyMap<MountedFile, Synced>,
+  came: readonly Came[],
+  ports: RenamePorts,
+): Promise<{ from: MountedFile; to: string }[]> {
+  const left = new Map(went);
+  const renames: { from: MountedFile; to: string }[] = [];
+  const take = (from: MountedFile, to: string): void => {
+    left.delete(from);
+    renames.push({ from, to });
+  };
+  const others: Came[] = [];
+  for (const each of came) {
+    const same = [...left].find(([, { identity }]) => {
+      if (identity.inode !== each.inode) return false;
+      const born = ports.born(each.path);
+      return born !== 0n && born <= identity.nanoseconds;
+    });
+    if (same !== undefined) take(same[0], each.path);
+    else others.push(each);
+  }
+  for (const { path, size } of others) {
+    const alike = [...left].filter(([, { identity }]) => identity.size === size);
+    if (size === 0 || alike.length === 0 || !ports.isNew(path)) continue;
+    const hash = await ports.hash(path);
+    const same = alike.filter(([, synced]) => synced.hash === hash).map(([file]) => file);
+    const from = same.find((file) => nameOf(file.path) === nameOf(path)) ?? same[0];
+    if (from !== undefined) take(from, path);
+  }
+  return renames;
+}

@@ -1,0 +1,102 @@
+import { type Clock, KumikoError, type Timers } from "../base/index.ts";
+import type { AboutToBe, Kernel } from "../kernel/index.ts";
+import { Autosave } from "./autosave.ts";
+import type { MountedFile } from "./mounted-file.ts";
+import type { MountedFiles } from "./mounted-files.ts";
+import type { StagedSave, StagedSaves } from "./staged-saves.ts";
+import type { Syncing } from "./syncing.ts";
+
+export interface SavingPorts {
+  readonly kernel: Kernel;
+  readonly files: MountedFiles;
+  readonly syncing: Syncing;
+  readonly timers: Timers;
+  readonly clock: Clock;
+  /** Whether files are written only when somebody says so. */
+  readonly manual: boolean;
+}
+
+/** When the files of a folder are written, and what is told of those that cannot be. */
+export class Saving implements AsyncDisposable {
+  readonly #ports: SavingPorts;
+  readonly #autosave: Autosave;
+
+  constructor(ports: SavingPorts) {
+    this.#ports = ports;
+    const { timers, clock } = ports;
+    this.#autosave = new Autosave({ timers, clock, save: (block) => this.#saveLate(block) });
+  }
+
+  /** There is a new version in the journal. */
+  committed(block: string, version: number): void {
+    const file = this.#ports.files.of(block);
+    if (file === undefined) return;
+    file.version = version;
+    if (!this.#ports.manual && file.ahead) this.#autosave.touched(block);
+  }
+
+  /** Makes a file ready that is about to be saved. */
+  stage(file: MountedFile, change: AboutToBe, staged: StagedSaves): void {
+    if (this.#ports.manual) return;
+    const { version } = change;
+    const save = this.#ports.syncing.stage(file, { version, text: change.text() });
+    if (save !== undefined) staged.add(file.block, save);
+  }
+
+  /** Saves these now, for whoever waits. What cannot be written is told, kept and tried again. */
+  async saveAll(blocks: readonly string[], staged?: StagedSaves): Promise<void> {
+    if (this.#ports.manual) return;
+    await Promise.all(
+      blocks.map(async (block) => {
+        if (this.#ports.files.of(block) === undefined) return;
+        if (await this.#saveLate(block, staged?.of(block))) this.#autosave.saved(block);
+        else this.#autosave.failed(block);
+      }),
+    );
+  }
+
+  /** Saves all that is not saved yet. */
+  async saveAhead(): Promise<void> {
+    const { files } = this.#ports;
+    await this.saveAll(files.all().flatMap((file) => (file.ahead ? [file.block] : [])));
+  }
+
+  /** Saves one, or throws why not; one that is not there is made. */
+  async save(file: MountedFile): Promise<void> {
+    const { files, syncing } = this.#ports;
+    await files.queue.run([file.block], () => syncing.save(file, { make: true }));
+    this.nothingWaits(file);
+  }
+
+  /** Whoever calls holds the file's queue. */
+  async saveUnlessManual(file: MountedFile): Promise<void> {
+    if (!this.#ports.manual) await this.#ports.syncing.save(file);
+  }
+
+  /** Block and file are one, or there is no file: nothing is to be saved later. */
+  nothingWaits({ block }: MountedFile): void {
+    this.#autosave.saved(block);
+  }
+
+  /** Saves now what was to be saved later. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#autosave[Symbol.asyncDispose]();
+  }
+
+  async #saveLate(block: string, staged?: StagedSave): Promise<boolean> {
+    const { kernel, files, syncing } = this.#ports;
+    const file = files.of(block)!;
+    try {
+      await files.queue.run([block], () => syncing.save(file, { staged }));
+      return true;
+    } catch (error) {
+      if (!(error instanceof KumikoError)) throw error;
+      if (file.unsaved?.message !== error.message) {
+        const { path } = file;
+        kernel.announce({ kind: "unsaved", block, path, why: error.message });
+      }
+      file.unsaved = error;
+      return false;
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { fcOptions } from "../../test/support/counts.ts";
+import { whenBothChanged } from "../permission/index.ts";
+import type { FileIdentity } from "./file-stat.ts";
+import type { Synced } from "./ledger.ts";
+import { mergeTexts } from "./merge.ts";
+import { type Earlier, isRecent, madeFrom, withEarlier } from "./stale.ts";
+
+const LINES = 12;
+const line = fc.nat(LINES - 1);
+const start = Array.from({ length: LINES }, (_, at) => `line ${at}`);
+const textOf = (lines: readonly string[]): string => `${lines.join("\n")}\n`;
+
+/** Versions that were on disk, the newest first. */
+function saves(changes: readonly number[]): string[][] {
+  const versions = [start];
+  for (const [number, at] of changes.entries())
+    versions.unshift(versions[0]!.with(at, `ours ${number}`));
+  return versions;
+}
+
+function merged(disk: readonly string[], versions: readonly (readonly string[])[]) {
+  const texts = versions.map(textOf);
+  const base = texts[madeFrom(textOf(disk), texts)]!;
+  return mergeTexts({ base, memory: texts[0]!, disk: textOf(disk) }, whenBothChanged("read_write"));
+}
+
+describe("a program that writes back an older text with its changes", () => {
+  test("loses nothing of ours and nothing of its own in other lines", () => {
+    fc.assert(
+      fc.property(
+        fc.array(line, { minLength: 1, maxLength: 7 }),
+        fc.nat(),
+        fc.uniqueArray(line, { minLength: 1, maxLength: 4 }),
+        (changes, wish, wanted) => {
+          const versions = saves(changes);
+          const read = versions[wish % versions.length]!;
+          const [now] = versions;
+          const theirs = wanted.filter((at) => read[at] === now![at]);
+          const write = (lines: readonly string[]): readonly string[] =>
+            theirs.reduce((all, at) => all.with(at, `theirs ${at}`), lines);
+          fc.pre(theirs.length > 0);
+          const { text, conflicts } = merged(write(read), versions);
+          expect(conflicts).toEqual([]);
+          expect(text).toBe(textOf(write(now!)));
+        },
+      ),
+      fcOptions(2000),
+    );
+  });
+
+  test("is in conflict where it changed the same lines, and what does not stand is kept", () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(line, { minLength: 2, maxLength: 7 }),
+        fc.nat(),
+        (changes, wish) => {
+          const versions = saves(changes);
+          const since = changes.slice((wish % (changes.length - 1)) + 1);
+          fc.pre(since.length > 1);
+          const read = versions[since.length]!;
+          const same = since.at(-1)!;
+          const { text, conflicts } = merged(read.with(same, "theirs"), versions);
+          expect(conflicts).toMatchObject([{ stood: "disk" }]);
+          const ours = since.map((at) => versions[0]![at]!);
+          // What touches the line goes with it.
+          const kept = `${text}${conflicts[0]!.lost}`.split("\n");
+          expect(kept).toEqual(expect.arrayContaining([...ours, "theirs"]));
+          expect(conflicts[0]!.lost).toContain(ours.at(-1));
+        },
+      ),
+      fcOptions(2000),
+    );
+  });
+
+  test("put an older text back on purpose when it is exactly that", () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(line, { minLength: 1, maxLength: 7 }),
+        fc.nat(),
+        (changes, wish) => {
+          const versions = saves(changes);
+          const old = versions[wish % versions.length]!;
+          const { text, conflicts } = merged(old, versions);
+          expect([text, conflicts]).toEqual([textOf(old), []]);
+        },
+      ),
+      fcOptions(500),
+    );
+  });
+});
+
+describe("what was on disk", () => {
+  const at = (seconds: number): FileIdentity => ({
+    inode: 1,
+    device: 1,
+    size: 1,
+    nanoseconds: BigInt(seconds) * 1_000_000_000n,
+  });
+  const synced = (version: number, seconds: number): Synced => ({
+    base: { version },
+    hash: `h${version}`,
+    identity: at(seconds),
+    form: { encoding: "utf-8", bom: false, crlf: false },
+  });
+
+  test("is remembered for a few versions and for seconds", () => {
+    let earlier: readonly Earlier[] = [];
+    for (let version = 1; version < 20; version++)
+      earlier = withEarlier(earlier, synced(version, 1), synced(version + 1, 2));
+    expect(earlier.map(({ base }) => base)).toEqual(
+      [19, 18, 17, 16, 15, 14, 13, 12].map((version) => ({ version })),
+    );
+    expect(earlier.filter((each) => isRecent(each, at(12)))).toEqual(earlier);
+    expect(earlier.filter((each) => isRecent(each, at(13)))).toEqual([]);
+    expect(withEarlier(earlier, synced(20, 2), synced(21, 60))).toHaveLength(1);
+  });
+
+  test("is not what is there again with the same bytes", () => {
+    expect(withEarlier([], synced(1, 1), { ...synced(2, 2), hash: "h1" })).toEqual([]);
+  });
+});

@@ -1,0 +1,51 @@
+import { diffLines, splitText } from "../blocks/index.ts";
+import type { FileIdentity } from "./file-stat.ts";
+import type { Base, Synced } from "./ledger.ts";
+
+/** What was on disk before, and until when by the file's own time. */
+export interface Earlier {
+  readonly base: Base;
+  readonly until: bigint;
+}
+
+/** How many texts that were on disk are remembered of a file. */
+const REMEMBERED = 8;
+/** A program that reads a file, changes it and writes it back takes no longer than that. */
+const NANOSECONDS = 10_000_000_000n;
+/** Longer texts that no version of the block has are not kept. */
+const LONGEST = 1_000_000;
+const DIFF_MS = 20;
+
+/** What was on disk lately, when it says something else from now on. */
+export function withEarlier(
+  earlier: readonly Earlier[],
+  before: Synced | undefined,
+  { hash, identity }: Synced,
+): readonly Earlier[] {
+  const recent = earlier.filter((each) => isRecent(each, identity));
+  if (before === undefined || before.hash === hash) return recent;
+  const { base } = before;
+  if ("text" in base && base.text.length > LONGEST) return recent;
+  return [{ base, until: identity.nanoseconds }, ...recent].slice(0, REMEMBERED);
+}
+
+export function isRecent({ until }: Earlier, now: FileIdentity): boolean {
+  return now.nanoseconds - until <= NANOSECONDS;
+}
+
+/**
+ * Which of the texts that were on disk, the newest first, a program made this one from: the one it is nearest to in lines;
+ * of several the newest. Exactly an older one was put back on purpose, so it was made from the newest.
+ */
+export function madeFrom(disk: string, texts: readonly string[]): number {
+  if (texts.length < 2 || texts.includes(disk)) return 0;
+  const { lines } = splitText(disk);
+  const distances = texts.map((text) => {
+    const { ranges } = diffLines(splitText(text).lines, lines, { deadlineMs: DIFF_MS });
+    return ranges.reduce(
+      (sum, { oldStart, oldEnd, newStart, newEnd }) => sum + oldEnd - oldStart + newEnd - newStart,
+      0,
+    );
+  });
+  return distances.indexOf(Math.min(...distances));
+}

@@ -1,0 +1,122 @@
+import type { Invocation, Kernel } from "../kernel/index.ts";
+import type { Claims } from "./claims.ts";
+import type { Disk } from "./disk.ts";
+import type { Following } from "./following.ts";
+import type { Stamp } from "./look.ts";
+import type { MountedFile } from "./mounted-file.ts";
+import type { MountedFiles } from "./mounted-files.ts";
+import type { Came } from "./renames.ts";
+import type { Saving } from "./saving.ts";
+import { DISK, type FoundText, type Syncing } from "./syncing.ts";
+import { TakenEpoch } from "./taken-epoch.ts";
+
+export interface TakingInPorts {
+  readonly kernel: Kernel;
+  readonly disk: Disk;
+  readonly files: MountedFiles;
+  readonly claims: Claims;
+  readonly syncing: Syncing;
+  readonly saving: Saving;
+  readonly following: Following;
+}
+
+/** What is known to have changed on disk, all of it by one cause. */
+export interface DiskChanges {
+  /** Changes of one number are one happening, told in parts. */
+  readonly epoch?: number;
+  readonly changed: readonly string[];
+  readonly gone: readonly string[];
+  readonly renamed: readonly { readonly from: string; readonly to: string }[];
+}
+
+/** Takes what happened on disk into the blocks of a folder. */
+export class TakingIn {
+  readonly #ports: TakingInPorts;
+  #epoch: TakenEpoch;
+
+  constructor(ports: TakingInPorts) {
+    this.#ports = ports;
+    this.#epoch = new TakenEpoch(ports.kernel);
+  }
+
+  /** What is on disk now, as somebody's own. */
+  async asOwn(invocation: Invocation, file: MountedFile): Promise<void> {
+    const { files, claims, syncing, saving } = this.#ports;
+    const ahead = await files.queue.run([file.block], () => syncing.catchUp(file, invocation));
+    if (ahead) await saving.saveAll([file.block]);
+    claims.end(file.path, invocation);
+  }
+
+  /** Everything of one epoch is one Edit, but for what somebody announced. */
+  async changed({ epoch, changed, gone, renamed }: DiskChanges, cause = DISK): Promise<void> {
+    const { kernel, following } = this.#ports;
+    if (!this.#epoch.is(epoch)) this.#epoch = new TakenEpoch(kernel, epoch);
+    const taken = this.#epoch;
+    for (const { from, to } of renamed) await following.moved(from, to, cause, taken);
+    const came = () => [...this.#unknown(changed)];
+    await following.follow({ gone, came, isNew: () => true }, cause, taken);
+    const touched = [...changed, ...renamed.flatMap(({ from, to }) => [from, to])];
+    await this.#take([...touched, ...gone], cause, taken);
+  }
+
+  /**
+   * What happened while nobody looked: compares every file that has a block with the disk. Of those that are not where
+   * they were it is found out which of the files that are there they are; `since` is when somebody last looked, if that
+   * is known.
+   */
+  async catchUp(
+    there: Iterable<readonly [path: string, stamp: Stamp]> = [],
+    since?: number,
+  ): Promise<void> {
+    const { kernel, disk, files, saving, following } = this.#ports;
+    const missing = new Set(files.paths());
+    const came: Came[] = [];
+    for (const [path, { size, inode }] of there)
+      if (!missing.delete(path)) came.push({ path, size, inode: Number(inode) });
+    const taken = new TakenEpoch(kernel);
+    const last = since === undefined ? undefined : BigInt(Math.ceil(since)) * 1_000_000n;
+    const isNew = (path: string) => last !== undefined && disk.born(path) >= last;
+    await following.follow({ gone: [...missing], came: () => came, isNew }, DISK, taken);
+    await this.#take(files.paths(), DISK, taken);
+    await saving.saveAhead();
+  }
+
+  async #take(paths: readonly string[], cause: Invocation, taken: TakenEpoch): Promise<void> {
+    const { files: known, syncing, saving } = this.#ports;
+    const files = [...new Set(paths)].flatMap((path) => known.at(path) ?? []);
+    if (files.length === 0) return;
+    const unsaved = await known.queue.run(
+      files.map(({ block }) => block),
+      async () => {
+        const found: (readonly [MountedFile, FoundText])[] = [];
+        for (const file of files) {
+          const each = await syncing.find(file);
+          if (each.kind === "text") found.push([file, each]);
+          else if (each.kind === "absent") {
+            if (file.synced !== undefined) taken.went.set(file, file.synced);
+            await syncing.gone(file);
+          }
+        }
+        const causes = new Map<MountedFile, Invocation>();
+        for (const [file, each] of found)
+          causes.set(file, (await syncing.announcedBy(file, each)) ?? cause);
+        const byCause = Map.groupBy(found, ([file]) => causes.get(file)!);
+        const save: MountedFile[] = [];
+        for (const [by, own] of byCause)
+          save.push(...(await syncing.takeIn(own, by, by === cause ? taken : undefined)));
+        return save;
+      },
+    );
+    await saving.saveAll(unsaved.map(({ block }) => block));
+  }
+
+  /** Those that no block is the text of, as they are. */
+  *#unknown(paths: readonly string[]): Generator<Came> {
+    const { disk, files } = this.#ports;
+    for (const path of paths) {
+      if (files.at(path)?.synced !== undefined) continue;
+      const identity = disk.look(path);
+      if (identity !== undefined && identity !== "unseen") yield { path, ...identity };
+    }
+  }
+}

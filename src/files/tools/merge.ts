@@ -1,0 +1,56 @@
+import { z } from "zod";
+import { defineTool, writing } from "../../tools/index.ts";
+import { Mounts } from "../mounts.ts";
+import { findPlace } from "../places.ts";
+import { fileStatus, pathArgument, placeFor, tellUnsaved } from "./shared.ts";
+
+export const fileMerge = defineTool({
+  name: "file_merge",
+  description:
+    "Takes the whole text that you made of an older version of a file, in an editor for example: what you changed in it is " +
+    "merged with what others wrote since. Where both changed the same lines, the rules of the folder say whose stand; the " +
+    "others are kept as a conflict. A file that is not there is made. A text that is still its base changes nothing.",
+  writes: true,
+  input: z.strictObject({
+    path: pathArgument,
+    text: z.string().describe("all that the file shall say, as you see it"),
+    base_version: z.int().min(0).describe("the version that you made it of; 0 when there was none"),
+    base: z
+      .string()
+      .optional()
+      .describe("what you made it of when no version says that: the text you passed last"),
+    reader: writing.reader,
+    message: writing.message,
+  }),
+  output: z.strictObject({
+    path: z.string(),
+    block_id: z.string().optional().describe("absent while there is no such file"),
+    version: z.int().describe("0 while there is no such file"),
+    merged: z.boolean().describe("whether the file now says something else than your text"),
+    status: fileStatus,
+  }),
+  examples: [
+    {
+      when: "You edited version 3 for a while.",
+      input: { path: "src/a.ts", text: "export const two = 2;\n", base_version: 3 },
+    },
+  ],
+  async run(kernel, { input, invocation }) {
+    const { text, base_version, base = base_version === 0 ? "" : undefined } = input;
+    const { mount, path } = findPlace(Mounts.of(kernel), input.path, invocation);
+    const { source } = mount;
+    const isThere = source.disk.identity(path) !== undefined;
+    await placeFor(kernel, invocation, input.path, isThere ? "change" : "create");
+    if (!isThere && text === base)
+      return { path, version: 0, merged: false, status: await mount.statusOf(path) };
+    const made = { text, base: base ?? { version: base_version }, since: base_version };
+    const { block, ...now } = isThere
+      ? await source.mergeIn(invocation, path, made)
+      : { ...(await source.making.create(invocation, path, text)), text };
+    tellUnsaved(kernel, invocation, [block]);
+    const version = await kernel.version(block);
+    kernel.readers.show(invocation, block, version);
+    const status = await mount.statusOf(path);
+    return { path, block_id: block, version, merged: now.text !== text, status };
+  },
+});

@@ -1,0 +1,202 @@
+import { existsSync, rmSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { type Answer, Mounted } from "./support/mounted.ts";
+import { refusalOf } from "./support/refusal.ts";
+
+const THREE = "one\ntwo\nthree\n";
+const MANUAL = '[mount]\nsave = "manual"\n';
+const HUMAN = '[[rule]]\npath = "a.txt"\nlevel = "human"\n';
+const ann = { actor: "ann", kind: "person" } as const;
+
+const replaced = (old: string, by: string) => ({ block_id: "a.txt", old, new: by });
+const status = async (mounted: Mounted): Promise<{ files: Answer[]; conflicts: Answer[] }> =>
+  mounted.call("file_status", { path: "a.txt" }, ann);
+
+describe("a file that went while its block had something unsaved", () => {
+  async function gone(): Promise<Mounted> {
+    const mounted = await Mounted.with({ "a.txt": THREE, "kumiko.toml": MANUAL });
+    await mounted.call("block_replace", replaced("one", "STAGED"));
+    rmSync(mounted.path("a.txt"));
+    expect(await mounted.text("a.txt")).toBe("STAGED\ntwo\nthree\n");
+    expect((await status(mounted)).conflicts).toMatchObject([{ conflict: "c1", gone: true }]);
+    return mounted;
+  }
+
+  test("and comes back is merged with it: nobody has to decide, and nothing new is written over", async () => {
+    await using mounted = await gone();
+    mounted.write("a.txt", `${THREE}new work\n`);
+    expect(await mounted.text("a.txt")).toBe("STAGED\ntwo\nthree\nnew work\n");
+    expect((await status(mounted)).conflicts).toEqual([]);
+    expect(mounted.read("a.txt")).toBe(`${THREE}new work\n`);
+  });
+
+  test.each(["mine", "both"])(
+    "is merged with what is there by now when somebody decides %s",
+    async (choice) => {
+      await using mounted = await gone();
+      mounted.write("a.txt", `${THREE}new work\n`);
+      await mounted.call("file_resolve", { conflict: "c1", choice });
+      expect(await mounted.text("a.txt")).toBe("STAGED\ntwo\nthree\nnew work\n");
+      // Saved by hand: a decision writes nothing.
+      expect(mounted.read("a.txt")).toBe(`${THREE}new work\n`);
+      await mounted.call("file_save", { path: "a.txt" });
+      expect(mounted.read("a.txt")).toBe("STAGED\ntwo\nthree\nnew work\n");
+    },
+  );
+
+  test.each([{ choice: "disk" }, { choice: "text", text: "else\n" }])(
+    "refuses $choice when it is there again: there is nothing left to decide",
+    async (decided) => {
+      await using mounted = await gone();
+      mounted.write("a.txt", `${THREE}new work\n`);
+      const error = await refusalOf(mounted.call("file_resolve", { conflict: "c1", ...decided }));
+      expect(error.code).toBe("conflict");
+      expect(await mounted.text("a.txt")).toBe("STAGED\ntwo\nthree\nnew work\n");
+    },
+  );
+
+  test("is made again by mine, but not before it is saved where files are saved by hand", async () => {
+    await using mounted = await gone();
+    await mounted.call("file_resolve", { conflict: "c1", choice: "mine" });
+    expect(existsSync(mounted.path("a.txt"))).toBe(false);
+    expect(await status(mounted)).toMatchObject({
+      files: [{ status: "block_ahead" }],
+      conflicts: [],
+    });
+    await mounted.restart();
+    await mounted.call("file_save", {});
+    expect(mounted.read("a.txt")).toBe("STAGED\ntwo\nthree\n");
+  });
+
+  test("stays away by disk, and what was given up is not merged when it comes back", async () => {
+    await using mounted = await gone();
+    await mounted.call("file_resolve", { conflict: "c1", choice: "disk" });
+    expect((await status(mounted)).files).toMatchObject([{ status: "deleted" }]);
+    mounted.write("a.txt", THREE);
+    expect(await mounted.text("a.txt")).toBe(THREE);
+  });
+
+  test("and was made anew by another is merged by mine, or refused where both wrote", async () => {
+    await using mounted = await gone();
+    await mounted.call("file_create", { path: "a.txt", content: `${THREE}new work\n` }, ann);
+    expect(mounted.read("a.txt")).toBe(`${THREE}new work\n`);
+    await mounted.call("block_replace", replaced("one", "ANEW"), ann);
+    const decided = { conflict: "c1", choice: "mine" };
+    expect((await refusalOf(mounted.call("file_resolve", decided))).message).toContain(
+      "choice now",
+    );
+    await mounted.call("block_replace", replaced("ANEW", "one"), ann);
+    await mounted.call("file_resolve", decided);
+    expect(await mounted.text("a.txt")).toBe("STAGED\ntwo\nthree\nnew work\n");
+    expect((await status(mounted)).conflicts).toEqual([]);
+  });
+});
+
+describe("a conflict whose lines were edited since", () => {
+  /** Both sides changed the second line, at a level where nobody's stands. */
+  async function waiting(rules = HUMAN): Promise<Mounted> {
+    const mounted = await Mounted.with({ "a.txt": THREE, "kumiko.toml": rules });
+    await mounted.text("a.txt");
+    const { block } = mounted.mounts.first().source.files.at("a.txt")!;
+    // What is on its way to the disk when somebody else writes there.
+    await mounted.kernel.editFiles(ann, {
+      blocks: [block],
+      operation: "change",
+      translate: () => [{ at: 4, remove: 3, insert: "ANN" }],
+      answer: () => undefined,
+    });
+    mounted.write("a.txt", "one\nDISK\nthree\n");
+    await mounted.call("file_load", { path: "a.txt" }, ann);
+    return mounted;
+  }
+
+  test.each([
+    ["human", HUMAN, "ANN"],
+    ["read_write", "", "DISK"],
+  ])("at level %s is closed with the block as it is now, and saved", async (_, rules, stands) => {
+    await using mounted = await waiting(rules);
+    await mounted.call("block_replace", replaced(stands, "BETTER"), ann);
+    for (const choice of ["disk", "mine", "both"]) {
+      const error = await refusalOf(mounted.call("file_resolve", { conflict: "c1", choice }, ann));
+      expect(error.message).toContain("choice now");
+    }
+    await mounted.call("file_resolve", { conflict: "c1", choice: "now" }, ann);
+    expect(mounted.read("a.txt")).toBe("one\nBETTER\nthree\n");
+    expect(await status(mounted)).toMatchObject({ files: [{ status: "synced" }], conflicts: [] });
+  });
+
+  test("goes with a reload, after which the file is saved again", async () => {
+    await using mounted = await waiting();
+    await mounted.call("block_replace", replaced("ANN", "BETTER"), ann);
+    await mounted.call("file_reload", { path: "a.txt" }, ann);
+    expect(await mounted.text("a.txt")).toBe("one\nDISK\nthree\n");
+    expect((await status(mounted)).conflicts).toEqual([]);
+    await mounted.call("block_replace", replaced("three", "THREE"), ann);
+    expect(mounted.read("a.txt")).toBe("one\nDISK\nTHREE\n");
+  });
+
+  test("that was decided when the process died can be closed", async () => {
+    await using mounted = await waiting();
+    const { block } = mounted.mounts.first().source.files.at("a.txt")!;
+    // All of a decision but its last step.
+    await mounted.kernel.editFiles(ann, {
+      blocks: [block],
+      operation: "change",
+      translate: () => [{ at: 4, remove: 3, insert: "DISK" }],
+      answer: () => undefined,
+    });
+    await mounted.restart();
+    const again = mounted.call("file_resolve", { conflict: "c1", choice: "disk" }, ann);
+    expect((await refusalOf(again)).message).toContain("choice now");
+    await mounted.call("file_resolve", { conflict: "c1", choice: "now" }, ann);
+    expect(await status(mounted)).toMatchObject({ files: [{ status: "synced" }], conflicts: [] });
+    await mounted.call("block_replace", replaced("three", "THREE"), ann);
+    expect(mounted.read("a.txt")).toBe("one\nDISK\nTHREE\n");
+  });
+
+  test("does not keep a file from being made anew, also after a restart", async () => {
+    for (const restarts of [false, true]) {
+      await using mounted = await waiting();
+      rmSync(mounted.path("a.txt"));
+      expect(await mounted.text("a.txt")).toBe("one\nANN\nthree\n");
+      if (restarts) await mounted.restart();
+      await mounted.call("file_create", { path: "a.txt", content: "fresh\n" }, ann);
+      expect(mounted.read("a.txt")).toBe("fresh\n");
+      await mounted.call("block_replace", replaced("fresh", "FRESH"), ann);
+      expect(mounted.read("a.txt")).toBe("FRESH\n");
+      // Both sides are in what was kept when it went.
+      const { conflicts } = await status(mounted);
+      expect(conflicts).toMatchObject([
+        { gone: true, base: { text: "one\nDISK\nthree\n" }, memory: { text: "one\nANN\nthree\n" } },
+      ]);
+    }
+  });
+
+  test("waits again when the file comes back as it was, and keeps it from being deleted", async () => {
+    await using mounted = await waiting();
+    rmSync(mounted.path("a.txt"));
+    await mounted.text("a.txt");
+    mounted.write("a.txt", "one\nDISK\nthree\n");
+    expect(await mounted.text("a.txt")).toBe("one\nANN\nthree\n");
+    expect(mounted.read("a.txt")).toBe("one\nDISK\nthree\n");
+    const error = await refusalOf(mounted.call("file_delete", { path: "a.txt" }, ann));
+    expect(error).toMatchObject({ code: "conflict", facts: { conflicts: ["c1"] } });
+    await mounted.call("file_resolve", { conflict: "c1", choice: "both" }, ann);
+    expect(mounted.read("a.txt")).toBe("one\nDISK\nANN\nthree\n");
+  });
+});
+
+test("a reload gives up what was not saved, also when the disk moved", async () => {
+  await using mounted = await Mounted.with({ "a.txt": THREE });
+  await mounted.text("a.txt");
+  await mounted.call("block_append", { block_id: "a.txt", text: "unsaved\n", flush: true });
+  mounted.write("a.txt", "DISK\ntwo\nthree\n");
+  await mounted.call("file_reload", { path: "a.txt" });
+  expect(await mounted.text("a.txt")).toBe("DISK\ntwo\nthree\n");
+  expect(mounted.read("a.txt")).toBe("DISK\ntwo\nthree\n");
+  rmSync(mounted.path("a.txt"));
+  expect((await refusalOf(mounted.call("file_reload", { path: "a.txt" }))).code).toBe(
+    "not_on_disk",
+  );
+  expect(await mounted.text("a.txt")).toBe("DISK\ntwo\nthree\n");
+});

@@ -1,0 +1,140 @@
+import { existsSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { Mounted } from "./support/mounted.ts";
+
+const claude = { actor: "claude", kind: "agent" } as const;
+const ann = { actor: "ann", kind: "person" } as const;
+const OPEN = { "kumiko.toml": '[[rule]]\npath = "**"\nlevel = "admin"\n' };
+const MANUAL = { "kumiko.toml": '[mount]\nsave = "manual"\n' };
+
+const MAKING = {
+  file_create: (path: string) => ({ path, content: "new\n" }),
+  block_apply_patch: (path: string) => ({
+    patch: `--- /dev/null\n+++ b/${path}\n@@ -0,0 +1 @@\n+new\n`,
+  }),
+};
+
+describe("the Edit that made a file", () => {
+  test.each(Object.entries(MAKING))(
+    "%s: undone, the file is gone; redone, it is back",
+    async (tool, input) => {
+      await using mounted = await Mounted.with(OPEN);
+      await mounted.call(tool, input("deep/new.txt"), claude);
+      const file = mounted.path("deep/new.txt");
+      for (let round = 0; round < 3; round++) {
+        expect(mounted.read("deep/new.txt")).toBe("new\n");
+        await mounted.call("block_undo", {}, claude);
+        expect(existsSync(file)).toBe(false);
+        expect(await mounted.call("file_status", { path: "deep/new.txt" }, ann)).toMatchObject({
+          files: [{ status: "deleted" }],
+          conflicts: [],
+        });
+        if (round === 1) await mounted.restart();
+        await mounted.call("block_redo", {}, claude);
+      }
+      expect(mounted.read("deep/new.txt")).toBe("new\n");
+      // What comes back by another hand is as it was written there.
+      await mounted.call("block_undo", {}, claude);
+      mounted.write("deep/new.txt", "new\n");
+      expect(await mounted.text("deep/new.txt")).toBe("new\n");
+      expect(mounted.read("deep/new.txt")).toBe("new\n");
+    },
+  );
+
+  test("leaves a file when somebody else has written to it, in its block or on disk", async () => {
+    await using mounted = await Mounted.with(OPEN);
+    for (const path of ["block.txt", "disk.txt"])
+      await mounted.call("file_create", { path, content: "new\n" }, claude);
+    await mounted.call("block_append", { block_id: "block.txt", text: "ann\n", flush: true }, ann);
+    const making = async (block_id: string): Promise<string> => {
+      const page = await mounted.call<{ versions: { edit: string }[] }>("block_history", {
+        block_id,
+      });
+      return page.versions.at(-1)!.edit;
+    };
+    await mounted.call("block_undo", { edit: await making("block.txt") }, claude);
+    expect(mounted.read("block.txt")).toBe("ann\n");
+    const edit = await making("disk.txt");
+    mounted.write("disk.txt", "new\nann\n");
+    await mounted.call("block_undo", { edit }, claude);
+    expect(mounted.read("disk.txt")).toBe("ann\n");
+  });
+
+  test("is undone only by who may delete, and then nothing else has changed", async () => {
+    await using mounted = await Mounted.with();
+    await mounted.call("file_create", { path: "new.txt", content: "new\n" }, claude);
+    await expect(mounted.call("block_undo", {}, claude)).rejects.toMatchObject({
+      code: "denied",
+      facts: { operation: "delete" },
+    });
+    expect(mounted.read("new.txt")).toBe("new\n");
+    await mounted.call("block_undo", { actor: "claude" }, ann);
+    expect(existsSync(mounted.path("new.txt"))).toBe(false);
+  });
+
+  test("is staged where files are saved by hand", async () => {
+    await using mounted = await Mounted.with(MANUAL);
+    await mounted.call("file_create", { path: "new.txt", content: "new\n" }, ann);
+    await mounted.call("file_save", {}, ann);
+    await mounted.call("block_undo", {}, ann);
+    expect(mounted.read("new.txt")).toBe("new\n");
+    await mounted.call("file_save", {}, ann);
+    expect(existsSync(mounted.path("new.txt"))).toBe(false);
+  });
+
+  test("with tools of one's own is undone as well", async () => {
+    await using mounted = await Mounted.with(OPEN);
+    await mounted.call("file_changed", { path: "new.txt", begins: true, content: "new\n" }, claude);
+    mounted.write("new.txt", "new\n");
+    await mounted.call("file_changed", { path: "new.txt" }, claude);
+    await mounted.call("block_undo", {}, claude);
+    expect(existsSync(mounted.path("new.txt"))).toBe(false);
+  });
+});
+
+describe("what cannot be a file's text", () => {
+  test("is refused, and changes nothing, by every tool that writes", async () => {
+    await using mounted = await Mounted.with({ ...OPEN, "a.txt": "one\ntwo\n" });
+    const block_id = "a.txt";
+    await mounted.text(block_id);
+    const replace = { op: "replace", start_line: 0, end_line: 1, content: "\0" };
+    const attempts: readonly [string, object][] = [
+      ["block_replace", { block_id, old: "one", new: "o\0ne" }],
+      ["block_splice", { block_id, offset: 0, delete_count: 0, insert: "\0", base_version: 1 }],
+      ["block_append", { block_id, text: "\0", flush: true }],
+      ["block_append", { block_id, text: "\0" }],
+      ["block_edit", { block_id, operations: [replace], base_version: 1 }],
+      ["file_create", { path: "b.txt", content: "\0" }],
+      ["file_merge", { path: "a.txt", text: "one\0\ntwo\n", base_version: 1 }],
+    ];
+    for (const [tool, input] of attempts) {
+      const refusal = await mounted.call(tool, input, claude).catch((error: unknown) => error);
+      expect([tool, refusal]).toEqual([
+        tool,
+        expect.objectContaining({ code: "invalid_argument" }),
+      ]);
+    }
+    expect(existsSync(mounted.path("b.txt"))).toBe(false);
+    expect(mounted.read("a.txt")).toBe("one\ntwo\n");
+    expect(await mounted.call("file_status", { path: "a.txt" })).toMatchObject({
+      files: [{ status: "synced" }],
+    });
+  });
+});
+
+describe("block_diff with disk", () => {
+  test("compares a version with what the file says, and blocks without one are told so", async () => {
+    await using mounted = await Mounted.with({ "a.txt": "one\ntwo\n", ...MANUAL });
+    await mounted.call("block_replace", { block_id: "a.txt", old: "two", new: "STAGED" }, ann);
+    const diff = (input: object) =>
+      mounted.call<{ diff: string }>("block_diff", { block_id: "a.txt", ...input }, ann);
+    expect(await diff({ from: "disk" })).toMatchObject({ from: "disk", to: 2 });
+    expect((await diff({ from: "disk" })).diff).toContain("-two\n+STAGED");
+    expect((await diff({ from: "now", to: "disk" })).diff).toContain("-STAGED\n+two");
+    expect(await diff({ from: 1, to: "disk" })).toEqual({ diff: "", from: 1, to: "disk" });
+    await mounted.kernel.contexts.create("main", "ann");
+    const words = { role: "user", kind: "text", content: "x", context: "main" };
+    const { block_id } = await mounted.call("block_create", words, ann);
+    await expect(diff({ block_id, from: "disk" })).rejects.toMatchObject({ code: "not_on_disk" });
+  });
+});

@@ -1,0 +1,382 @@
+import { execFileSync } from "node:child_process";
+import { hash } from "node:crypto";
+import {
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { setTimeout as passing } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { listFolders, mountFolder, unmountFolder } from "../src/files/index.ts";
+import { Mounted } from "./support/mounted.ts";
+import { refusalOf } from "./support/refusal.ts";
+import { compileFaults } from "./support/fault-library.ts";
+import { root, runProgram } from "./support/process.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+import { git } from "./support/writers.ts";
+
+const LONG = 60_000;
+const PATIENCE = 30_000;
+const ann = { actor: "ann", kind: "person" } as const;
+
+/** Asks again and again until the answer is the wanted one; gives the last answer otherwise. */
+async function becoming<Value>(ask: () => Promise<Value> | Value, wanted: Value): Promise<Value> {
+  const end = Date.now() + PATIENCE;
+  for (;;) {
+    const found = await ask();
+    if (JSON.stringify(found) === JSON.stringify(wanted) || Date.now() > end) return found;
+    await passing(20);
+  }
+}
+
+/** What a process that writes a file in place has written down before. */
+function redoOf(path: string, name: string, before: Buffer, after: Buffer): Buffer {
+  const { ino: inode, dev: device } = statSync(path);
+  const [old, fresh] = [before, after].map((bytes) => ({
+    size: bytes.length,
+    hash: hash("sha256", bytes),
+  }));
+  const header = { name, inode, device, old, fresh };
+  return Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), before, after]);
+}
+
+describe("the name of a mount", () => {
+  it("stays its folder's: what was written in one folder never reaches another", async () => {
+    await using mounted = await Mounted.with({ "a.txt": "of the project\n" });
+    const folders = ["x", "y"].map((name) => {
+      const folder = join(mounted.home, "..", name, "src");
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, "readme.md"), `line\nof ${name}\n`);
+      return realpathSync(folder);
+    });
+    const [x, y] = folders as [string, string];
+    const first = await mountFolder(mounted.mounts, { folder: x, manual: true });
+    expect(first.mount).toBe("src");
+    await mounted.call(
+      "block_replace",
+      { block_id: "@src/readme.md", old: "line\n", new: "line\nunsaved in x\n" },
+      ann,
+    );
+    await unmountFolder(mounted.mounts, "src");
+
+    const error = await refusalOf(mountFolder(mounted.mounts, { folder: y, name: "src" }));
+    expect(error.code).toBe("already_exists");
+    expect(error.message).toContain(x);
+    expect((await mountFolder(mounted.mounts, { folder: y })).mount).toBe("src-2");
+    expect(await mounted.text("@src-2/readme.md")).toBe("line\nof y\n");
+    expect(readFileSync(join(y, "readme.md"), "utf8")).toBe("line\nof y\n");
+
+    // The folder it was finds its name and its blocks again, in another process as well.
+    await mounted.restart();
+    expect((await mountFolder(mounted.mounts, { folder: x, manual: true })).mount).toBe("src");
+    expect(await mounted.text("@src/readme.md")).toBe("line\nunsaved in x\nof x\n");
+  });
+
+  it("of a folder that cannot be mounted now is no other folder's either", async () => {
+    await using mounted = await Mounted.with({});
+    const [gone, other] = ["gone", "other"].map((name) => join(mounted.home, "..", name));
+    for (const folder of [gone!, other!]) mkdirSync(folder);
+    await mountFolder(mounted.mounts, { folder: gone!, name: "src" });
+    await mounted.stop();
+    rmSync(gone!, { recursive: true });
+    await mounted.start();
+    const error = await refusalOf(mountFolder(mounted.mounts, { folder: other!, name: "src" }));
+    expect(error.code).toBe("already_exists");
+  });
+});
+
+const READ_ONLY = '[[rule]]\npath = "a.txt"\nlevel = "read_only"\n';
+
+describe("the rules of a mount", () => {
+  it("are in force when their file was put in place by a rename, and when it is moved away", async () => {
+    await using mounted = await Mounted.with(
+      { "a.txt": "one\n", "new.toml": READ_ONLY },
+      { watch: true },
+    );
+    await mounted.mounts.watched();
+    const level = () => mounted.mounts.first().rules.levelOf("a.txt").level;
+    expect(level()).toBe("read_write");
+    renameSync(mounted.path("new.toml"), mounted.path("kumiko.toml"));
+    expect(await becoming(level, "read_only")).toBe("read_only");
+    const edit = { block_id: "a.txt", old: "one", new: "two" };
+    expect((await refusalOf(mounted.call("block_replace", edit))).code).toBe("denied");
+    expect(mounted.read("a.txt")).toBe("one\n");
+    renameSync(mounted.path("kumiko.toml"), mounted.path("old.toml"));
+    expect(await becoming(level, "read_write")).toBe("read_write");
+  });
+
+  it("say how files are saved and how large they may be, from the moment they change", async () => {
+    await using mounted = await Mounted.with({ "a.txt": "one\n" }, { watch: true });
+    await mounted.mounts.watched();
+    await mounted.text("a.txt");
+    mounted.write("kumiko.toml", '[mount]\nsave = "manual"\nlargest = 20\n');
+    expect(await becoming(() => mounted.mounts.first().manual, true)).toBe(true);
+    await mounted.call("block_replace", { block_id: "a.txt", old: "one", new: "staged" });
+    expect(mounted.read("a.txt")).toBe("one\n");
+    mounted.write("b.txt", "more than twenty bytes of text\n");
+    expect((await refusalOf(mounted.text("b.txt"))).code).toBe("too_large");
+    rmSync(mounted.path("kumiko.toml"));
+    // What was staged is saved when nobody says otherwise any more.
+    expect(await becoming(() => mounted.read("a.txt"), "staged\n")).toBe("staged\n");
+    expect(await mounted.text("b.txt")).toBe("more than twenty bytes of text\n");
+  });
+
+  it("that cannot be read leave those in force, and are no trouble any more when they can", async () => {
+    await using mounted = await Mounted.with(
+      { "a.txt": "one\n", "kumiko.toml": READ_ONLY },
+      { watch: true },
+    );
+    await mounted.mounts.watched();
+    const trouble = () => listFolders(mounted.mounts)[0]!.trouble;
+    mounted.write("kumiko.toml", "[[rule]\n");
+    await becoming(() => trouble() !== undefined, true);
+    expect(trouble()).toMatch(/kumiko\.toml/);
+    expect(mounted.mounts.first().rules.levelOf("a.txt").level).toBe("read_only");
+    mounted.write("kumiko.toml", READ_ONLY);
+    expect(await becoming(trouble, undefined)).toBeUndefined();
+  });
+
+  it("are read from a plain file only", async () => {
+    await using mounted = await Mounted.with({ "rules/agents.toml": READ_ONLY, "a.txt": "1\n" });
+    const put: { readonly [what: string]: () => void } = {
+      link: () => symlinkSync("rules/agents.toml", mounted.path("kumiko.toml")),
+      "plain file": () => execFileSync("mkfifo", [mounted.path("kumiko.toml")]),
+      large: () => mounted.write("kumiko.toml", `#${" ".repeat(1024 * 1024)}\n`),
+    };
+    for (const [what, make] of Object.entries(put)) {
+      await mounted.stop();
+      make();
+      await mounted.start();
+      const error = await refusalOf(mounted.text("a.txt"));
+      expect(error.code, what).toBe("file_unreadable");
+      expect(error.message).toContain("kumiko.toml");
+      expect(error.message).toContain(what);
+      rmSync(mounted.path("kumiko.toml"));
+    }
+    await mounted.restart();
+    expect(await mounted.text("a.txt")).toBe("1\n");
+  });
+});
+
+describe("a root that was replaced by a copy", () => {
+  it("is gone on with: read, edited, watched", { timeout: LONG }, async () => {
+    await using mounted = await Mounted.with({ "a.txt": "one\n", "b.txt": "b\n" }, { watch: true });
+    await mounted.mounts.watched();
+    const { block_id } = await mounted.call("file_load", { path: "a.txt" });
+    const { folder } = mounted;
+    cpSync(folder, `${folder}-copy`, { recursive: true });
+    renameSync(folder, `${folder}-away`);
+    const trouble = () => listFolders(mounted.mounts)[0]!.trouble !== undefined;
+    expect(await becoming(trouble, true)).toBe(true);
+    expect((await refusalOf(mounted.text("a.txt"))).code).toBe("root_gone");
+    renameSync(`${folder}-copy`, folder);
+    expect(await becoming(trouble, false)).toBe(false);
+    expect(await mounted.text("a.txt")).toBe("one\n");
+    await mounted.call("block_replace", { block_id: "a.txt", old: "one", new: "two" });
+    expect(mounted.read("a.txt")).toBe("two\n");
+    expect(readFileSync(join(`${folder}-away`, "a.txt"), "utf8")).toBe("one\n");
+    mounted.write("a.txt", "three\n");
+    const { kernel } = mounted;
+    const text = async () => (await kernel.read(String(block_id))).text;
+    expect(await becoming(text, "three\n")).toBe("three\n");
+  });
+});
+
+describe("one epoch", () => {
+  it("is one Edit, however long git takes", { timeout: LONG }, async () => {
+    const names = Array.from({ length: 28 }, (_, index) => `f${index}.txt`);
+    const files = Object.fromEntries(names.map((name) => [name, `old ${name}\n`]));
+    await using mounted = await Mounted.with(
+      { ...files, ".git/HEAD": "ref: refs/heads/main\n" },
+      { watch: true },
+    );
+    await mounted.mounts.watched();
+    const blocks: string[] = [];
+    for (const path of names)
+      blocks.push(String((await mounted.call("file_load", { path }))["block_id"]));
+    mounted.write(".git/index.lock", "");
+    for (const name of names) {
+      mounted.write(name, `new ${name}\n`);
+      // Longer than a file has to be quiet, and all of it longer than anything is waited for.
+      await passing(125);
+    }
+    mounted.write(".git/HEAD", "ref: refs/heads/x\n");
+    rmSync(mounted.path(".git/index.lock"));
+    const { kernel } = mounted;
+    const isNew = async () => {
+      const texts = await Promise.all(blocks.map((block) => kernel.read(block)));
+      return texts.every(({ text }) => text.startsWith("new"));
+    };
+    expect(await becoming(isNew, true)).toBe(true);
+    const newest = async (block_id: string): Promise<string> => {
+      type History = { versions: { edit: string; actor: string }[] };
+      const { versions } = await mounted.call<History>("block_history", { block_id, limit: 1 });
+      return `${versions[0]!.actor} ${versions[0]!.edit}`;
+    };
+    const edits = new Set(await Promise.all(blocks.map(newest)));
+    expect([...edits]).toEqual([expect.stringMatching(/^disk /)]);
+    // The next change is another one, once it has been seen that the lock is gone.
+    await passing(500);
+    mounted.write("f0.txt", "later\n");
+    const read = async () => (await kernel.read(blocks[0]!)).text;
+    expect(await becoming(read, "later\n")).toBe("later\n");
+    expect([...edits]).not.toContain(await newest(blocks[0]!));
+    await mounted.call("block_undo", { edit: [...edits][0]!.slice("disk ".length) }, ann);
+    const texts = await Promise.all(blocks.slice(1).map((block) => kernel.read(block)));
+    expect(texts.map(({ text }) => text)).toEqual(names.slice(1).map((name) => `old ${name}\n`));
+  });
+});
+
+describe("a block follows its file to another name", () => {
+  it("by its content, when a checkout makes it anew", { timeout: LONG }, async () => {
+    await using mounted = await Mounted.with({ "a.txt": "1\n2\n3\n" });
+    const { folder } = mounted;
+    await git(folder, "init", "-q");
+    await git(folder, "add", "a.txt");
+    await git(folder, "commit", "-qm", "one");
+    await git(folder, "checkout", "-qb", "moved");
+    await git(folder, "mv", "a.txt", "b.txt");
+    await git(folder, "commit", "-qm", "two");
+    await git(folder, "checkout", "-q", "-");
+    await mounted.stop();
+    await using watched = await Mounted.at(join(folder, ".."));
+    await watched.mounts.watched();
+    const { block_id } = await watched.call("file_load", { path: "a.txt" });
+    await git(folder, "checkout", "-q", "moved");
+    const { source } = watched.mounts.first();
+    expect(await becoming(() => source.files.of(String(block_id))!.path, "b.txt")).toBe("b.txt");
+    expect((await watched.call("file_load", { path: "b.txt" }))["block_id"]).toBe(block_id);
+    await watched.stop();
+  });
+
+  it("when it was renamed while nobody looked, and changed as well", async () => {
+    await using mounted = await Mounted.with({ "b.txt": "1\n2\n3\n", "e.txt": "e\n" });
+    const blocks: unknown[] = [];
+    for (const path of ["b.txt", "e.txt"])
+      blocks.push((await mounted.call("file_load", { path }))["block_id"]);
+    await mounted.stop();
+    renameSync(mounted.path("b.txt"), mounted.path("c.txt"));
+    renameSync(mounted.path("e.txt"), mounted.path("f.txt"));
+    writeFileSync(mounted.path("f.txt"), "changed\n", { flag: "r+" });
+    await using watched = await Mounted.at(join(mounted.folder, ".."));
+    await watched.mounts.watched();
+    const { source } = watched.mounts.first();
+    expect(blocks.map((block) => source.files.of(String(block))?.path)).toEqual(["c.txt", "f.txt"]);
+    expect(await watched.text("f.txt")).toBe("changed\n");
+  });
+
+  it("when it was made anew while nobody looked; a copy that was there before is another file", async () => {
+    await using mounted = await Mounted.with(
+      { "a.txt": "1\n2\n3\n", "copied.txt": "4\n5\n6\n", "copy.txt": "4\n5\n6\n" },
+      { watch: true },
+    );
+    await mounted.mounts.watched();
+    const blocks: string[] = [];
+    for (const path of ["a.txt", "copied.txt"])
+      blocks.push(String((await mounted.call("file_load", { path }))["block_id"]));
+    await mounted.stop();
+    cpSync(mounted.path("a.txt"), mounted.path("b.txt"));
+    for (const path of ["a.txt", "copied.txt"]) rmSync(mounted.path(path));
+    await mounted.start();
+    await mounted.mounts.watched();
+    const { source } = mounted.mounts.first();
+    expect(blocks.map((block) => source.files.of(block)!.path)).toEqual(["b.txt", "copied.txt"]);
+    expect(source.files.at("copy.txt")).toBeUndefined();
+  });
+
+  it("when nobody watches, at its next use", async () => {
+    await using mounted = await Mounted.with({ "a.txt": "1\n2\n3\n" });
+    const { block_id } = await mounted.call("file_load", { path: "a.txt" });
+    renameSync(mounted.path("a.txt"), mounted.path("b.txt"));
+    expect((await mounted.call("file_load", { path: "b.txt" }))["block_id"]).toBe(block_id);
+    // A copy is another file, and so is one that came after the first was seen to go.
+    cpSync(mounted.path("b.txt"), mounted.path("copy.txt"));
+    expect((await mounted.call("file_load", { path: "copy.txt" }))["block_id"]).not.toBe(block_id);
+  });
+});
+
+describe("what goes wrong", () => {
+  it("with a name that cannot be written down is said", async () => {
+    await using mounted = await Mounted.with({ "a.txt": "1\n" });
+    await mounted.stop();
+    const name = Buffer.from([0x62, 0xff]);
+    writeFileSync(Buffer.concat([Buffer.from(`${mounted.folder}/`), name]), "");
+    await using watched = await Mounted.at(join(mounted.folder, ".."));
+    await watched.mounts.watched();
+    expect(listFolders(watched.mounts)[0]!.trouble).toMatch(/UTF-8/);
+    rmSync(Buffer.concat([Buffer.from(`${mounted.folder}/`), name]));
+    expect(listFolders(watched.mounts)[0]!.trouble).toBeUndefined();
+  });
+
+  it("when a process ended half-way is finished, or said", async () => {
+    const [before, after] = ["old text\n", "new text\n"].map((text) => Buffer.from(text));
+    await using mounted = await Mounted.with({ finished: before!, overtaken: before! });
+    await mounted.text("overtaken");
+    await mounted.stop();
+    for (const [index, name] of ["finished", "overtaken"].entries()) {
+      const redo = redoOf(mounted.path(name), name, before!, after!);
+      mounted.write(`.kumiko-0123456789abcde${index}.redo.tmp`, redo);
+    }
+    writeFileSync(mounted.path("finished"), "new", { flag: "r+" });
+    writeFileSync(mounted.path("overtaken"), "another\n", { flag: "r+" });
+    await using watched = await Mounted.at(join(mounted.folder, ".."));
+    expect(watched.read("finished")).toBe("new text\n");
+    expect(listFolders(watched.mounts)[0]!.trouble).toMatch(/overtaken.*somebody else has written/);
+    expect(await watched.text("overtaken")).toBe("another\n\n");
+  });
+
+  it("with a folder that the disk does not take, although the file is saved, is said until it is well", async () => {
+    using place = temporaryFolder();
+    const project = join(realpathSync(place.path), "project");
+    const control = place.write("control", "");
+    writeFileSync(control, Buffer.alloc(24));
+    const program = `
+      import { Mounted } from "./test/support/mounted.ts";
+      import { listFolders } from "./src/files/index.ts";
+      import { controlFaults, noFaults } from "./test/support/fault-library.ts";
+      const told = [];
+      await using mounted = await Mounted.at(${JSON.stringify(place.path)}, { watch: false });
+      await mounted.text("a.txt");
+      // The second call that syncs is the folder's; 5 is EIO.
+      for (const [faulty, to] of [[true, "two"], [false, "three"]]) {
+        if (faulty) controlFaults([0, 2, 5, 0, 0, 1]); else noFaults();
+        await mounted.call("block_replace", { block_id: "a.txt", regex: ".+", new: to });
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        told.push([mounted.read("a.txt"), listFolders(mounted.mounts)[0].trouble ?? "none"]);
+      }
+      console.log(JSON.stringify(told));
+    `;
+    mkdirSync(project);
+    writeFileSync(join(project, "a.txt"), "one\n");
+    const ended = await runProgram(process.execPath, ["--input-type=module", "-e", program], {
+      cwd: root,
+      env: {
+        ...process.env,
+        LD_PRELOAD: compileFaults(place.path),
+        FAULT_CONTROL: control,
+        FAULT_FOLDER: project,
+      },
+    });
+    expect(ended.stderr).toBe("");
+    expect(JSON.parse(ended.stdout)).toEqual([
+      ["two\n", expect.stringMatching(/a\.txt is saved, but a power cut.*the disk failed/)],
+      ["three\n", "none"],
+    ]);
+  });
+
+  it("when a file is made where a folder is: it is said so, and there is no block", async () => {
+    await using mounted = await Mounted.with({ "src/a.txt": "1\n" });
+    const error = await refusalOf(mounted.call("file_create", { path: "src", content: "x" }));
+    expect(error.code).toBe("already_exists");
+    expect(error.message).toContain("folder");
+    const { files } = await mounted.call<{ files: unknown[] }>("file_status", {});
+    expect(files).toEqual([]);
+  });
+});

@@ -1,0 +1,68 @@
+import { utimesSync } from "node:fs";
+import { expect, test } from "vitest";
+import { Random } from "../src/base/index.ts";
+import { scaled, seed } from "./support/counts.ts";
+import { type Answer, Mounted } from "./support/mounted.ts";
+
+const LINES = 10;
+const start = Array.from({ length: LINES }, (_, at) => `line ${at}`);
+const textOf = (lines: readonly string[]): string => `${lines.join("\n")}\n`;
+
+async function replace(mounted: Mounted, old: string, by: string): Promise<void> {
+  await mounted.call("block_replace", { block_id: "a.txt", old: `${old}\n`, new: `${by}\n` });
+}
+
+async function conflicts(mounted: Mounted): Promise<Answer[]> {
+  const answer = await mounted.call<{ conflicts: Answer[] }>("file_status", { path: "a.txt" });
+  return answer.conflicts;
+}
+
+test("a program that read the file before a save and writes it behind it takes nothing back", async () => {
+  const random = new Random(seed());
+  await using mounted = await Mounted.with({ "a.txt": textOf(start) });
+  let now = start;
+  for (let round = 0; round < scaled(40); round++) {
+    // What is on disk now may be read by a program that writes later.
+    const read = now;
+    const touched = new Set<number>();
+    for (let save = 0; save <= random.below(3); save++) {
+      const at = random.below(LINES);
+      touched.add(at);
+      await replace(mounted, now[at]!, `ours ${round}.${save}`);
+      now = now.with(at, `ours ${round}.${save}`);
+      expect(mounted.read("a.txt")).toBe(textOf(now));
+    }
+    const free = start
+      .keys()
+      .filter((at) => !touched.has(at))
+      .toArray();
+    const at = free[random.below(free.length)]!;
+    mounted.write("a.txt", textOf(read.with(at, `theirs ${round}`)));
+    now = now.with(at, `theirs ${round}`);
+    expect(await mounted.text("a.txt")).toBe(textOf(now));
+    expect(mounted.read("a.txt")).toBe(textOf(now));
+  }
+  expect(await conflicts(mounted)).toEqual([]);
+});
+
+test("the same line is in conflict, and tells whose it was", async () => {
+  await using mounted = await Mounted.with({ "a.txt": textOf(start) });
+  await replace(mounted, "line 2", "ours 2");
+  await replace(mounted, "line 7", "ours 7");
+  mounted.write("a.txt", textOf(start.with(7, "theirs")));
+  expect(await mounted.text("a.txt")).toBe(textOf(start.with(2, "ours 2").with(7, "theirs")));
+  expect(await conflicts(mounted)).toMatchObject([{ theirs: "disk", mine: ["claude"] }]);
+});
+
+test("an older text that is put back stands, and so does one that comes much later", async () => {
+  await using mounted = await Mounted.with({ "a.txt": textOf(start) });
+  await replace(mounted, "line 2", "ours 2");
+  mounted.write("a.txt", textOf(start));
+  expect(await mounted.text("a.txt")).toBe(textOf(start));
+  await replace(mounted, "line 3", "ours 3");
+  const later = start.with(7, "theirs");
+  mounted.write("a.txt", textOf(later));
+  const time = Date.now() / 1000 + 60;
+  utimesSync(mounted.path("a.txt"), time, time);
+  expect(await mounted.text("a.txt")).toBe(textOf(later));
+});

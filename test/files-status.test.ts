@@ -1,0 +1,140 @@
+import { chmodSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { type Answer, Mounted } from "./support/mounted.ts";
+
+const FIVE = "1\n2\n3\n4\n5\n";
+const MANUAL = '[mount]\nsave = "manual"\n';
+const ann = { actor: "ann", kind: "person" } as const;
+
+async function files(mounted: Mounted, input: object = {}): Promise<Answer[]> {
+  return (await mounted.call<{ files: Answer[] }>("file_status", input, ann)).files;
+}
+
+describe("a file that is no text says why, with a block and without", () => {
+  const cases = [
+    ["binary", new Uint8Array([1, 0, 2])],
+    ["binary", new Uint8Array([65, 0xff, 66])],
+    ["too_large", "x".repeat(200)],
+  ] as const;
+
+  test.each(cases)("%s", async (status, content) => {
+    const rules = "[mount]\nlargest = 100\n";
+    await using mounted = await Mounted.with({ "a.txt": "1\n", "kumiko.toml": rules });
+    const { block_id } = await mounted.call("file_load", { path: "a.txt" });
+    for (const path of ["a.txt", "new.txt"]) mounted.write(path, content);
+    const why = expect.any(String) as string;
+    const known = { path: "a.txt", block_id, status, why };
+    expect(await files(mounted, { path: "a.txt" })).toEqual([known]);
+    expect(await files(mounted, { path: "new.txt" })).toEqual([{ path: "new.txt", status, why }]);
+    expect(await files(mounted)).toEqual([known]);
+    const listed = await mounted.call<{ files: Answer[] }>("file_list", {});
+    expect(listed.files.map((file) => [file["path"], file["status"]])).toEqual([
+      ["a.txt", status],
+      ["kumiko.toml", "not_loaded"],
+      ["new.txt", status],
+    ]);
+  });
+
+  test("text in odd forms is text, also where its first bytes are cut", async () => {
+    await using mounted = await Mounted.with({
+      "long.txt": "ä".repeat(9_000),
+      "odd.txt": `x${"ä".repeat(9_000)}`,
+      "utf16.txt": Buffer.from("\uFEFFone\n", "utf16le"),
+      "empty.txt": "",
+    });
+    const listed = await mounted.call<{ files: Answer[] }>("file_list", {});
+    expect(new Set(listed.files.map(({ status }) => status))).toEqual(new Set(["not_loaded"]));
+  });
+});
+
+const NOBODY = 65_534;
+
+/** Root may enter what others may not. */
+async function asOrdinaryUser(run: () => Promise<void>): Promise<void> {
+  const isRoot = process.geteuid?.() === 0;
+  if (isRoot) process.seteuid?.(NOBODY);
+  try {
+    await run();
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
+}
+
+describe("a file that cannot be looked at", () => {
+  test("says why, and keeps nobody from the others", async () => {
+    await asOrdinaryUser(async () => {
+      await using mounted = await Mounted.with({ "closed/a.txt": "a\n", "b.txt": "b\n" });
+      const a = (await mounted.call("file_load", { path: "closed/a.txt" }))["block_id"];
+      await mounted.text("b.txt");
+      await mounted.stop();
+      mounted.write("b.txt", "b changed\n");
+      chmodSync(mounted.path("closed"), 0o000);
+      try {
+        await mounted.start();
+        const { source } = mounted.mounts.first();
+        await source.takingIn.catchUp();
+        expect((await mounted.kernel.read(source.files.at("b.txt")!.block)).text).toBe(
+          "b changed\n",
+        );
+        expect(await files(mounted)).toMatchObject([
+          { path: "closed/a.txt", status: "unreadable", why: expect.stringContaining("EACCES") },
+          { path: "b.txt", status: "synced" },
+        ]);
+        const read = await mounted.call("block_read", { block_id: a, line_numbers: false });
+        expect(read).toMatchObject({ content: "a\n", unsaved: [{ unread: true }] });
+        // What went on in the one epoch with it is taken in as well.
+        mounted.write("b.txt", "b again\n");
+        const changed = ["closed/a.txt", "b.txt"];
+        await source.takingIn.changed({ changed, gone: [], renamed: [] });
+        expect(await mounted.text("b.txt")).toBe("b again\n");
+      } finally {
+        chmodSync(mounted.path("closed"), 0o755);
+      }
+      expect(await files(mounted)).toMatchObject([{ status: "synced" }, { status: "synced" }]);
+    });
+  });
+
+  test("is listed as such", async () => {
+    await asOrdinaryUser(async () => {
+      await using mounted = await Mounted.with({ "a.txt": "a\n" });
+      chmodSync(mounted.path("a.txt"), 0o000);
+      const listed = await mounted.call<{ files: Answer[] }>("file_list", {});
+      expect(listed.files).toMatchObject([{ path: "a.txt", status: "unreadable" }]);
+      const [known] = await files(mounted, { path: "a.txt" });
+      expect(known).toMatchObject({ status: "unreadable", why: expect.stringContaining("EACCES") });
+    });
+  });
+});
+
+describe("where files are saved by hand nothing is written before that", () => {
+  test("by saying that a native tool changed the file", async () => {
+    await using mounted = await Mounted.with({ "a.txt": FIVE, "kumiko.toml": MANUAL });
+    await mounted.call("block_replace", { block_id: "a.txt", old: "1\n", new: "STAGED\n" });
+    mounted.write("a.txt", "1\n2\n3\n4\nNATIVE\n");
+    const answer = await mounted.call("file_changed", { path: "a.txt", tool: "Edit" });
+    expect(answer["status"]).toBe("block_ahead");
+    expect(mounted.read("a.txt")).toBe("1\n2\n3\n4\nNATIVE\n");
+    expect(await mounted.text("a.txt")).toBe("STAGED\n2\n3\n4\nNATIVE\n");
+  });
+
+  test("by moving it, which leaves nothing unsaved that was not", async () => {
+    await using mounted = await Mounted.with({ "a.txt": FIVE, "kumiko.toml": MANUAL });
+    await mounted.text("a.txt");
+    await mounted.call("file_move", { path: "a.txt", to: "b.txt" }, ann);
+    expect(await files(mounted)).toMatchObject([{ path: "b.txt", status: "synced" }]);
+    await mounted.call("block_replace", { block_id: "b.txt", old: "1\n", new: "STAGED\n" });
+    await mounted.call("file_move", { path: "b.txt", to: "c.txt" }, ann);
+    expect(mounted.read("c.txt")).toBe(FIVE);
+    expect(await files(mounted)).toMatchObject([{ path: "c.txt", status: "block_ahead" }]);
+    await mounted.call("file_save", {});
+    expect(mounted.read("c.txt")).toBe("STAGED\n2\n3\n4\n5\n");
+  });
+
+  test("by deleting it after the disk moved", async () => {
+    await using mounted = await Mounted.with({ "a.txt": FIVE, "kumiko.toml": MANUAL });
+    await mounted.call("block_replace", { block_id: "a.txt", old: "1\n", new: "STAGED\n" });
+    mounted.write("a.txt", "1\n2\n3\n4\nDISK\n");
+    await mounted.call("file_delete", { path: "a.txt" }, ann);
+    expect(await mounted.text("a.txt")).toBe("STAGED\n2\n3\n4\nDISK\n");
+  });
+});
