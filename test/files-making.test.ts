@@ -60,15 +60,21 @@ describe("the Edit that made a file", () => {
     expect(mounted.read("disk.txt")).toBe("ann\n");
   });
 
-  test("is undone only by who may delete, and then nothing else has changed", async () => {
+  test("is undone by who made it and by who may delete, and for others nothing changes", async () => {
     await using mounted = await Mounted.with();
+    const codex = { ...claude, actor: "codex", reader: "codex" };
+    const claudes = { actor: "claude" };
     await mounted.call("file_create", { path: "new.txt", content: "new\n" }, claude);
-    await expect(mounted.call("block_undo", {}, claude)).rejects.toMatchObject({
+    await expect(mounted.call("block_undo", claudes, codex)).rejects.toMatchObject({
       code: "denied",
       facts: { operation: "delete" },
     });
     expect(mounted.read("new.txt")).toBe("new\n");
-    await mounted.call("block_undo", { actor: "claude" }, ann);
+    await mounted.call("block_undo", claudes, ann);
+    expect(existsSync(mounted.path("new.txt"))).toBe(false);
+    await mounted.call("block_redo", {}, ann);
+    expect(mounted.read("new.txt")).toBe("new\n");
+    await mounted.call("block_undo", {}, claude);
     expect(existsSync(mounted.path("new.txt"))).toBe(false);
   });
 

