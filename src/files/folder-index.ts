@@ -190,21 +190,20 @@ export class FolderIndex implements AsyncDisposable {
   async #take(batch: readonly (readonly [path: string, change: number])[]): Promise<void> {
     const { index, root, largest } = this.#options;
     const changes = new Map(batch);
-    const done = (path: string): void => {
-      // What changed meanwhile waits on.
-      if (this.#waiting.get(path) === changes.get(path)) this.#waiting.delete(path);
+    const done = (path: string, unreadable = false): void => {
+      // What changed meanwhile waits on, and what went is nothing that could be read.
+      if (this.#waiting.get(path) !== changes.get(path)) return;
+      this.#waiting.delete(path);
+      if (unreadable) this.#unreadable.add(path);
     };
     const { out = [], paths = [] } = Object.groupBy(changes.keys(), (path) =>
       this.#options.isLeftOut(path) ? "out" : "paths",
     );
     if (out.length > 0) await index.forget(root, out);
-    out.forEach(done);
+    for (const path of out) done(path);
     if (paths.length === 0) return;
     const reading = { folder: root, paths, largest, units: UNITS_TOGETHER };
-    for (const { path, unreadable } of await index.take(reading)) {
-      if (unreadable) this.#unreadable.add(path);
-      done(path);
-    }
+    for (const { path, unreadable } of await index.take(reading)) done(path, unreadable);
   }
 
   async *#pages(listed: Listed): AsyncGenerator<IdentifiedFile[]> {
