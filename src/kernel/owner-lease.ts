@@ -95,11 +95,15 @@ export class OwnerLease {
   }
 
   async #take(): Promise<void> {
-    const [epoch, { result: lease }] = await Promise.all([
-      newEpoch(this.#ports, this.#holder),
-      undamaged(this.#name, (name) => this.#takeLease(name)),
-    ]);
-    this.#held = { epoch, lease };
+    const taking = undamaged(this.#name, (name) => this.#takeLease(name));
+    // Waited for also when there is no epoch: what still takes a lease later would fence off who tries again.
+    const [epoch] = await Promise.all([newEpoch(this.#ports, this.#holder), taking]).catch(
+      async (error: unknown) => {
+        await Promise.allSettled([taking]);
+        throw error;
+      },
+    );
+    this.#held = { epoch, lease: (await taking).result };
     await this.#ports.held();
     this.#keep();
   }
@@ -107,10 +111,13 @@ export class OwnerLease {
   /** From whoever had it: two processes of one name cannot be, so the earlier one is dead. */
   async #takeLease(name: string): Promise<Lease> {
     const { store, clock } = this.#ports;
-    const asked = await store.acquire(name, this.#holder, clock.now(), LIFETIME);
-    if (asked.granted) return asked.lease;
-    const expired = Math.max(clock.now(), asked.lease.expires) + 1;
-    return (await store.acquire(name, this.#holder, expired, LIFETIME)).lease;
+    let now = clock.now();
+    for (;;) {
+      const { granted, lease } = await store.acquire(name, this.#holder, now, LIFETIME);
+      if (granted) return lease;
+      // Also when another server, whose clock is ahead of ours, has just taken it to fence off that earlier one.
+      now = Math.max(clock.now(), lease.expires) + 1;
+    }
   }
 
   #keep(): void {
