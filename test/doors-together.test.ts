@@ -114,6 +114,8 @@ describe("all doors at once", () => {
     async () => {
       const random = new Random(seed());
       using home = temporaryHome();
+      // The block that all write is ann's.
+      home.folder.write("kumiko.toml", '[[conversation]]\nwhose = "any"\nlevel = "read_write"\n');
       await using stack = new AsyncDisposableStack();
       const agent = stack.use(new McpEditor(home));
       const server = stack.use(await Mortal.start(home, agent));

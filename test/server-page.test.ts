@@ -125,7 +125,7 @@ describe("the page", () => {
     const owner = await server.hall.tokens.authenticate(server.ownerToken);
     using stay = server.hall.clients.begin(owner, "claude", "Claude Code");
     const seen = await visit(server, "", jar);
-    expect(seen.shown("clients")).toMatch(/^Claude Code \| claude \(person\) \| .* \| none yet$/);
+    expect(seen.shown("clients")).toMatch(/^Claude Code \| claude \(agent\) \| .* \| none yet$/);
     stay.called("claude");
     expect((await visit(server, "", jar)).shown("clients")).not.toContain("none yet");
     expect((await visit(server, "", jar)).shown("kernels")).toContain("planning");
