@@ -10,7 +10,7 @@ import { type FolderWatch, watchFolder, type WatchOptions } from "../../src/file
 import { runProgram } from "./process.ts";
 
 /** For so long a condition may take to come true, in milliseconds, on a busy machine. */
-const PATIENCE = 30_000;
+const PATIENCE = 55_000;
 
 /** Watches a real folder, reads every file when it is told of it, and remembers all of that. */
 export class Watched implements AsyncDisposable {
