@@ -35,103 +35,110 @@ async function post(client: KumikoClient, context: string, content: string): Pro
 }
 
 describe("a feed", () => {
-  test("tells each event once, in order, none left out, wherever connections break", async () => {
-    let cuts = 0;
-    let resyncs = 0;
-    for (let run = 0; run < scaled(60); run++) {
-      const random = new Random(seed() + run);
-      // Little is kept for who is slow, so that it is ended often.
-      await using server = await openRpcServer({ limits: { waiting: 2_500 } });
-      const { url, owner } = server;
-      const wire = cuttableSockets();
-      const backoff = { first: 1, most: 4, random: () => random.next() };
-      await using reader = connect({
-        url,
-        token: owner.token,
-        WebSocket: wire.WebSocket,
-        backoff,
-      });
-      await using writer = connect({ url, token: owner.token });
-      await writer.kernel("main").createContext({ context: "plans" });
-      const blocks = [
-        await post(writer, "main", "begin\n"),
-        await post(writer, "plans", "begin\n"),
-        await post(writer, "main", "other\n"),
-      ];
-      const chosen = [
-        { from: 0 },
-        { from: 0, context: "plans" },
-        { from: 1, blocks: [blocks[0]!, blocks[1]!] },
-        { from: 3, topics: ["config" as const] },
-      ];
-      const watch = new Watch();
-      const told = chosen.map((): FeedEvent[] => []);
-      const dawdle = async (): Promise<void> => {
-        for (let turns = random.below(6); turns > 0; turns--)
-          await new Promise((resolve) => setImmediate(resolve));
-      };
-      for (const [at, options] of chosen.entries()) {
-        reader.kernel("main").feed(async (news) => {
-          if (news.kind === "blocks") {
-            expect(news.events.length).toBeGreaterThan(0);
-            told[at]!.push(...news.events);
-          }
-          await dawdle();
-          watch.changed();
-        }, options);
-      }
-      wire.fate = (direction, frame) => {
-        if (direction === "in") resyncs += frame.split('"reason":"resync"').length - 1;
-        if (random.next() > 0.03) return "pass";
-        cuts++;
-        return random.pick(["before", "behind"] as const);
-      };
-      for (let step = 0; step < 40; step++) {
-        const block = random.pick(blocks);
-        const insert = "text ".repeat(1 + random.below(60));
-        const calls = Array.from({ length: 1 + random.below(4) }, () =>
-          writer.kernel("main").pushOps({
-            block_id: block,
-            base_version: 1,
-            splices: [{ at: 0, remove: 0, insert }],
-          }),
+  const LONG = { timeout: 5 * 60_000 };
+  test(
+    "tells each event once, in order, none left out, wherever connections break",
+    LONG,
+    async () => {
+      let cuts = 0;
+      let resyncs = 0;
+      for (let run = 0; run < scaled(60); run++) {
+        const random = new Random(seed() + run);
+        // Little is kept for who is slow, so that it is ended often.
+        await using server = await openRpcServer({ limits: { waiting: 2_500 } });
+        const { url, owner } = server;
+        const wire = cuttableSockets();
+        const backoff = { first: 1, most: 4, random: () => random.next() };
+        await using reader = connect({
+          url,
+          token: owner.token,
+          WebSocket: wire.WebSocket,
+          backoff,
+        });
+        await using writer = connect({ url, token: owner.token });
+        await writer.kernel("main").createContext({ context: "plans" });
+        const blocks = [
+          await post(writer, "main", "begin\n"),
+          await post(writer, "plans", "begin\n"),
+          await post(writer, "main", "other\n"),
+        ];
+        const chosen = [
+          { from: 0 },
+          { from: 0, context: "plans" },
+          { from: 1, blocks: [blocks[0]!, blocks[1]!] },
+          { from: 3, topics: ["config" as const] },
+        ];
+        const watch = new Watch();
+        const told = chosen.map((): FeedEvent[] => []);
+        const dawdle = async (): Promise<void> => {
+          for (let turns = random.below(6); turns > 0; turns--)
+            await new Promise((resolve) => setImmediate(resolve));
+        };
+        for (const [at, options] of chosen.entries()) {
+          reader.kernel("main").feed(async (news) => {
+            if (news.kind === "blocks") {
+              expect(news.events.length).toBeGreaterThan(0);
+              told[at]!.push(...news.events);
+            }
+            await dawdle();
+            watch.changed();
+          }, options);
+        }
+        wire.fate = (direction, frame) => {
+          if (direction === "in") resyncs += frame.split('"reason":"resync"').length - 1;
+          if (random.next() > 0.03) return "pass";
+          cuts++;
+          return random.pick(["before", "behind"] as const);
+        };
+        for (let step = 0; step < 40; step++) {
+          const block = random.pick(blocks);
+          const insert = "text ".repeat(1 + random.below(60));
+          const calls = Array.from({ length: 1 + random.below(4) }, () =>
+            writer.kernel("main").pushOps({
+              block_id: block,
+              base_version: 1,
+              splices: [{ at: 0, remove: 0, insert }],
+            }),
+          );
+          await Promise.all(calls);
+          if (random.next() < 0.1)
+            await writer.kernel("main").setToolFilter({ filter: { kind: "all" } });
+        }
+        // Whoever has not caught up by now does so over a good line.
+        wire.fate = () => "pass";
+        const head = await writer.kernel("main").position();
+        const kernel = await server.hall.kernelOf(owner.principal, "main");
+        const all = await kernel.feed.since(0, head);
+        const expected = chosen.map(({ from, context, blocks: only }) =>
+          all.filter(
+            ({ position, block }) =>
+              position > from &&
+              (context === undefined || block.startsWith(`${context}~`)) &&
+              (only === undefined || only.includes(block)),
+          ),
         );
-        await Promise.all(calls);
-        if (random.next() < 0.1)
-          await writer.kernel("main").setToolFilter({ filter: { kind: "all" } });
-      }
-      // Whoever has not caught up by now does so over a good line.
-      wire.fate = () => "pass";
-      const head = await writer.kernel("main").position();
-      const kernel = await server.hall.kernelOf(owner.principal, "main");
-      const all = await kernel.feed.since(0, head);
-      const expected = chosen.map(({ from, context, blocks: only }) =>
-        all.filter(
-          ({ position, block }) =>
-            position > from &&
-            (context === undefined || block.startsWith(`${context}~`)) &&
-            (only === undefined || only.includes(block)),
-        ),
-      );
-      await watch.until(() =>
-        told.every((each, at) => (each.at(-1)?.position ?? 0) >= expected[at]!.at(-1)!.position),
-      );
-      for (const [at, events] of told.entries()) {
-        expect(events.map(({ position }) => position)).toEqual(
-          expected[at]!.map(({ position }) => position),
+        await watch.until(() =>
+          told.every((each, at) => (each.at(-1)?.position ?? 0) >= expected[at]!.at(-1)!.position),
         );
+        for (const [at, events] of told.entries()) {
+          expect(events.map(({ position }) => position)).toEqual(
+            expected[at]!.map(({ position }) => position),
+          );
+        }
+        // What events say is what the texts are.
+        const copy = new FeedClient();
+        for (const event of told[0]!) copy.apply(event);
+        for (const block of blocks) {
+          const { text, version } = await writer
+            .kernel("main")
+            .getDocumentState({ block_id: block });
+          expect(copy.copies.get(block)).toMatchObject({ text, version });
+        }
       }
-      // What events say is what the texts are.
-      const copy = new FeedClient();
-      for (const event of told[0]!) copy.apply(event);
-      for (const block of blocks) {
-        const { text, version } = await writer.kernel("main").getDocumentState({ block_id: block });
-        expect(copy.copies.get(block)).toMatchObject({ text, version });
-      }
-    }
-    expect(cuts).toBeGreaterThan(20);
-    expect(resyncs).toBeGreaterThan(5);
-  });
+      expect(cuts).toBeGreaterThan(20);
+      expect(resyncs).toBeGreaterThan(5);
+    },
+  );
 
   test("begins now unless it is told where, and does not lose what comes before its first event", async () => {
     await using server = await openRpcServer();
