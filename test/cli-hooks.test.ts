@@ -248,11 +248,11 @@ describe("kumiko hook claude-code", () => {
     const read = (tool_name: string, tool_input: object) =>
       claudeCodeEvent(
         Buffer.from(JSON.stringify({ hook_event_name: "PreToolUse", tool_name, tool_input })),
-        "/work",
+        "/project",
       );
     const file_path = "a.txt";
     expect(read("Write", { file_path, content: "x\n" })).toMatchObject({
-      path: "/work/a.txt",
+      path: "/project/a.txt",
       announced: { content: "x\n" },
     });
     expect(read("Edit", { file_path, old_string: "a", new_string: "" })).toMatchObject({

@@ -348,7 +348,7 @@ describe("what goes wrong", () => {
       for (const [faulty, to] of [[true, "two"], [false, "three"]]) {
         if (faulty) controlFaults([0, 2, 5, 0, 0, 1]); else noFaults();
         await mounted.call("block_replace", { block_id: "a.txt", regex: ".+", new: to });
-        await new Promise((resolve) => setTimeout(resolve, 200));
+        for (const { source } of mounted.mounts.list()) await source.disk.settle();
         told.push([mounted.read("a.txt"), listFolders(mounted.mounts)[0].trouble ?? "none"]);
       }
       console.log(JSON.stringify(told));
