@@ -1,13 +1,8 @@
 import { spawn } from "node:child_process";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** The folder of the repository. */
 export const root = fileURLToPath(new URL("../..", import.meta.url));
-
-// Programs and threads that are started again and again need not compile everything each time, nor leave
-// what they compiled where a person keeps theirs.
-process.env["NODE_COMPILE_CACHE"] ??= join(root, "node_modules", ".cache", "kumiko-compiled");
 
 export interface Ended {
   code: number | null;
