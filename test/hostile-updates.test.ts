@@ -54,10 +54,7 @@ class Stage implements AsyncDisposable {
   }
 
   get workers(): number {
-    const line = /^kumiko_vetting_workers_total (\d+)$/m.exec(
-      this.server.test.hall.metrics.render(),
-    );
-    return Number(line?.[1] ?? 0);
+    return this.server.vettingWorkers;
   }
 
   /** Takes a new copy, and types something in it that is accepted. */
@@ -166,7 +163,9 @@ describe("hostile updates", () => {
 
 async function attack(stage: Stage, hostile: Hostile): Promise<string> {
   const { attacker, attacked, target } = stage;
-  const result = await attacker.push(attacked, hostile.bytes(target), hostile.counter?.(target));
+  const result = await attacker.push(attacked, hostile.bytes(target), {
+    counter: hostile.counter?.(target),
+  });
   if (result.kind === "accepted") return "accepted";
   if (result.kind === "closed") return "ended";
   expect(["import_rejected", "too_large", "ill_formed_text", "frame_malformed"]).toContain(

@@ -118,6 +118,65 @@ describe("replicas", () => {
     );
   });
 
+  test("what is typed on top of everything is taken by its words, and nobody looks into its bytes", async () => {
+    await using server = await ReplicaServer.start();
+    const block = await server.block("a\u{1f600}b\n");
+    using ann = server.client();
+    using bob = server.client();
+    const left = ann.replica(block);
+    const right = bob.replica(block);
+    await Promise.all([left.ready(), right.ready()]);
+    const heard = async (replica: Replica, text: string): Promise<void> => {
+      await vi.waitFor(() => expect(replica.text).toBe(text));
+    };
+    left.edit([{ at: 3, remove: 0, insert: "x" }]);
+    left.edit([{ at: 4, remove: 0, insert: "y" }]);
+    await heard(right, "a\u{1f600}xyb\n");
+    right.edit([{ at: 0, remove: 0, insert: "\u{1f680}" }]);
+    await heard(left, "\u{1f680}a\u{1f600}xyb\n");
+    await Promise.all([left.saved(), right.saved()]);
+    expect(server.vettingWorkers).toBe(0);
+    // What is more than that is looked into, with all that was only told before.
+    left.edit([{ at: 2, remove: 1, insert: "A" }]);
+    await heard(right, "\u{1f680}A\u{1f600}xyb\n");
+    await left.saved();
+    expect(server.vettingWorkers).toBe(1);
+    expect(await server.text(block)).toBe("\u{1f680}A\u{1f600}xyb\n");
+  });
+
+  test("words that do not fit count for nothing: then the bytes are looked into", async () => {
+    await using server = await ReplicaServer.start();
+    const block = await server.block("text\n");
+    using raw = await RawReplica.connect(server.url, server.test.owner.token);
+    await raw.open(block);
+    const push = (at: number, typed: object): ReturnType<RawReplica["push"]> => {
+      const after = raw.doc.frontiers();
+      const update = raw.typed(at, "real ");
+      return raw.push(block, update, { typed: { after, at, text: "real ", ...typed } });
+    };
+    const lies = [
+      { after: [] },
+      { after: [{ peer: "99", counter: 3 }] },
+      { at: 1_000_000 },
+      { text: "" },
+    ];
+    for (const lie of lies) {
+      expect(await push(0, lie)).toMatchObject({ kind: "accepted" });
+    }
+    expect(await server.text(block)).toBe(`${"real ".repeat(lies.length)}text\n`);
+    expect(await push(0, {})).toMatchObject({ kind: "accepted" });
+    // Who says other words than bytes has only deceived itself: what everybody has are the words.
+    expect(await push(0, { text: "told " })).toMatchObject({ kind: "accepted" });
+    const text = `told ${"real ".repeat(lies.length + 1)}text\n`;
+    expect(await server.text(block)).toBe(text);
+    using other = server.client();
+    const replica = other.replica(block);
+    await replica.ready();
+    replica.edit([{ at: 0, remove: 0, insert: "still here, " }]);
+    await replica.saved();
+    expect([replica.text, await server.text(block)]).toEqual(Array(2).fill(`still here, ${text}`));
+  });
+
   test("what is typed without connection is there when it comes back, as one Edit; unsent typing can be taken back", async () => {
     await using server = await ReplicaServer.start();
     const block = await server.block("text\n");
@@ -344,7 +403,8 @@ describe("peers", () => {
     expect(await refusalOf({ version: 99 })).toMatch(/version/);
     expect(await refusalOf({ kernel: "nowhere" })).toMatch(/no kernel nowhere/);
     // Under way when the other one comes: it is taken in before that one is told how much there is.
-    first.send({ kind: "push", block, counter: 0, live: true, update: first.typed(0, "first ") });
+    const update = first.typed(0, "first ");
+    first.send({ kind: "push", block, counter: 0, live: true, update, typed: undefined });
     using second = await RawReplica.connect(url, token, { resume: { peer, secret } });
     expect(second.grant.peer).toBe(peer);
     const told = [];

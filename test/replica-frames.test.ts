@@ -40,7 +40,21 @@ const clientFrame: fc.Arbitrary<ClientFrame> = fc.oneof(
       { nil: undefined },
     ),
   }),
-  fc.record({ kind: kind("push"), block: name, counter: count, live: fc.boolean(), update: bytes }),
+  fc.record({
+    kind: kind("push"),
+    block: name,
+    counter: count,
+    live: fc.boolean(),
+    update: bytes,
+    typed: fc.option(
+      fc.record({
+        after: fc.array(fc.record({ peer, counter: count }), { maxLength: replicaLimits.after }),
+        at: count,
+        text: name,
+      }),
+      { nil: undefined },
+    ),
+  }),
   fc.record({ kind: kind("close"), block: name }),
   fc.record({ kind: kind("presence"), json: name }),
 );
@@ -129,6 +143,7 @@ test("what is too large is refused before it is looked at", () => {
       counter: 0,
       live: true,
       update: new Uint8Array(size),
+      typed: undefined,
     });
   expect(refusalCode(() => decodeClientFrame(push(replicaLimits.update)))).toBeUndefined();
   expect(refusalCode(() => decodeClientFrame(push(replicaLimits.update + 1)))).toBe("too_large");

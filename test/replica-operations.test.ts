@@ -7,6 +7,7 @@ import {
   type PeerOperations,
   ReplicaText,
   type Splice,
+  type Typing,
 } from "../src/blocks/index.ts";
 import { vettedOperations } from "../src/doors/replica/vetted-operations.ts";
 import { anyText, fittingSplice } from "./support/arbitrary-text.ts";
@@ -97,6 +98,106 @@ describe("operations of replicas", () => {
       }),
       fcOptions(500),
     );
+  });
+
+  test("MERGE-7: what is typed without merging is what merging would have given", () => {
+    const who = fc.nat(1);
+    const insertion = fc.record({ at: fc.nat(80), remove: fc.constant(0), insert: anyText(4) });
+    const step = fc.oneof(
+      {
+        weight: 4,
+        arbitrary: fc.record({ kind: fc.constant("type" as const), who, wish: insertion }),
+      },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant("type" as const), who, wish }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant("here" as const), who, wish }) },
+      { weight: 5, arbitrary: fc.record({ kind: fc.constant("send" as const), who, wish }) },
+      { weight: 4, arbitrary: fc.record({ kind: fc.constant("receive" as const), who, wish }) },
+    );
+    let typed = 0;
+    let merged = 0;
+    fc.assert(
+      fc.property(anyText(10), fc.array(step, { maxLength: 40, size: "max" }), (text, steps) => {
+        using document = born(text);
+        using twin = born(text);
+        using amy = new ReplicaText(document.exportSnapshot(), "77");
+        using ben = new ReplicaText(document.exportSnapshot(), "78");
+        const authors = [
+          { replica: amy, peer: "77", durable: 0 },
+          { replica: ben, peer: "78", durable: 0 },
+        ] as const;
+        let edits = 0;
+        const send = (author: (typeof authors)[number]): void => {
+          const { replica, peer, durable } = author;
+          const operations = sent(twin, replica, peer, durable);
+          if (operations === undefined) return;
+          const by = stamp(peer, `i${edits++}`);
+          twin.importOperations(twin.checkOperations(operations), by);
+          const typing = replica.typing(durable, replica.counter);
+          if (typing !== undefined && document.follows(typing)) {
+            typed += 1;
+            document.type(typing, by);
+          } else {
+            merged += 1;
+            document.importOperations(document.checkOperations(operations), by);
+          }
+          (author as { durable: number }).durable = endOf(operations);
+          expect(document.read()).toBe(twin.read());
+        };
+        const receive = ({ replica }: (typeof authors)[number]): void =>
+          void replica.import(document.exportMissing(replica.counters()));
+        for (const each of steps) {
+          const author = authors[each.who]!;
+          if (each.kind === "type") make(author.replica, [each.wish]);
+          else if (each.kind === "send") send(author);
+          else if (each.kind === "receive") receive(author);
+          else {
+            const by = stamp("bob", `e${edits++}`);
+            for (const one of [document, twin]) {
+              one.commit([fittingSplice(one.read(), each.wish)], by);
+            }
+          }
+        }
+        for (const author of authors) send(author);
+        for (const author of authors) receive(author);
+        for (const { replica } of authors) {
+          expect(replica.toString()).toBe(document.read());
+          expect(replica.counters()).toEqual(twin.counters());
+        }
+        const operations = operationsIn([twin.exportSince()]);
+        expect(operationsIn([document.exportSince()])).toEqual(operations);
+        // What the record keeps gives the same again.
+        using again = loaded({ record: document.save().record }, "3");
+        expect(operationsIn([again.exportSince()])).toEqual(operations);
+        expect(again.read()).toBe(document.read());
+      }),
+      fcOptions(1_000),
+    );
+    expect(typed).toBeGreaterThan(merged / 10);
+    expect(merged).toBeGreaterThan(typed / 10);
+  });
+
+  test("MERGE-7: what was not typed on top of all that is there does not follow", () => {
+    using document = born("a\u{1f600}b");
+    using replica = new ReplicaText(document.exportSnapshot(), "77");
+    replica.edit([{ at: 1, remove: 0, insert: "x" }]);
+    const good = replica.typing(0, 1)!;
+    expect(document.follows(good)).toBe(true);
+    const [last] = good.after;
+    const wrong: { readonly [why: string]: Typing } = {
+      "another number": { ...good, counter: 1 },
+      "on top of nothing": { ...good, after: [] },
+      "on top of less": { ...good, after: [{ ...last!, counter: last!.counter - 1 }] },
+      "on top of more": { ...good, after: [last!, { peer: "5", counter: 0 }] },
+      "outside the text": { ...good, at: 5 },
+      "inside a character": { ...good, at: 2 },
+      "half a character": { ...good, text: "\ud83d" },
+      nothing: { ...good, text: "" },
+    };
+    for (const [why, typing] of Object.entries(wrong)) {
+      expect(document.follows(typing), why).toBe(false);
+    }
+    document.commit([{ at: 0, remove: 0, insert: "new " }], stamp("bob", "e1"));
+    expect(document.follows(good)).toBe(false);
   });
 
   test("MERGE-4: what does not follow from the document is rejected and changes nothing", () => {

@@ -34,6 +34,7 @@ import { SpliceRecord } from "./splice-record.ts";
 import { checkEditGoesOn, checkEditIsNew, checkStamp, typingGoesOn } from "./stamp-check.ts";
 import type { Author, EditTarget } from "./translation.ts";
 import type { RecordedChange, Special, Splice, Stamp } from "./types.ts";
+import { fits, type Typing } from "./typing.ts";
 
 export interface Committed {
   readonly version: number;
@@ -394,6 +395,40 @@ export class BlockDocument implements EditTarget, Disposable {
       return { ...committed, pending };
     } catch (error) {
       // Loro may keep what it could not apply: the mirror is made anew from the record.
+      mirror[Symbol.dispose]();
+      this.#mirror = undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Whether something was typed on top of all that the document holds, and nothing else. False also while its Loro
+   * document is not at hand: then it has to be merged like everything else.
+   */
+  follows(typing: Typing): boolean {
+    this.#checkUsable();
+    return (
+      this.#birth !== undefined &&
+      this.#mirror?.follows(typing) === true &&
+      fits(this.#rope, typing)
+    );
+  }
+
+  /** Takes what follows as one commit, without merging. */
+  type(typing: Typing, stamp: Stamp): Committed {
+    this.#checkUsable();
+    const { record, activity } = this.#state;
+    checkStamp(record, stamp);
+    checkEditGoesOn(record, activity, stamp);
+    const mirror = this.#upToDate();
+    const splices = [{ at: typing.at, remove: 0, insert: typing.text }];
+    try {
+      const update = mirror.type(typing);
+      this.#applyToText(splices);
+      const committed = this.#record(splices, stamp, { kind: "import", update });
+      mirror.imported(committed.version);
+      return committed;
+    } catch (error) {
       mirror[Symbol.dispose]();
       this.#mirror = undefined;
       throw error;

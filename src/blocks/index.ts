@@ -19,6 +19,7 @@ export {
 export { translatePatch, type TranslatedPatch } from "./patch-text.ts";
 export { type ReplaceRequest, translateReplace } from "./replace-text.ts";
 export { ReplicaText } from "./replica-text.ts";
+export { endOfTyping, type Typing } from "./typing.ts";
 export type { RecordedCommit, SavedDocument } from "./saved-document.ts";
 export { type SpliceRequest, translateAppend, translateSplice } from "./splice-text.ts";
 export { splitText, type TextLines } from "./diff/lines.ts";

@@ -18,6 +18,7 @@ import {
 } from "./peer-operations.ts";
 import type { SpliceRecord } from "./splice-record.ts";
 import type { Splice } from "./types.ts";
+import { endOfTyping, sameOperations, type Typing } from "./typing.ts";
 
 const TEXT = "text";
 /** Writes the text of a birth, once, in every document; granted to nobody. */
@@ -259,6 +260,25 @@ export class Mirror implements Disposable {
     const len = endOf(operations) - counter;
     const update = this.#exportSpan(peer, counter, len);
     return { ...imported, update };
+  }
+
+  /** Whether its author had seen all that is here and nothing else, so that nothing has to be merged. */
+  follows({ peer, counter, after }: Typing): boolean {
+    return (
+      this.#version === this.#record.version &&
+      sameOperations(this.#doc.frontiers(), after) &&
+      this.counterOf(peer) === counter
+    );
+  }
+
+  /** Types as a peer what follows; gives it as bytes of our own making. */
+  type(typing: Typing): Uint8Array {
+    const { peer, counter, at, text } = typing;
+    this.#doc.setPeerId(peer as PeerID);
+    this.#writer = peer;
+    this.#text.insert(at, text);
+    this.#doc.commit();
+    return this.#exportSpan(peer, counter, endOfTyping(typing) - counter);
   }
 
   #exportSpan(peer: string, counter: number, len: number): Uint8Array {

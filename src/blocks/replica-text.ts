@@ -3,6 +3,10 @@ import { checkRange, checkWellFormed, KumikoError, TextRope } from "../base/inde
 import { loro } from "./loro.ts";
 import { collect } from "./mirror.ts";
 import type { Splice } from "./types.ts";
+import { behind, endOfTyping, type Typing } from "./typing.ts";
+
+/** UTF-16 units of what is known to be one insertion; each time it is sent it is looked through. */
+const LONGEST = 200;
 
 /**
  * A copy of a born document that somebody else edits: the other end of `BlockDocument`'s exports. It writes as a
@@ -13,6 +17,10 @@ export class ReplicaText implements Disposable {
   readonly #text: LoroText;
   readonly #rope: TextRope;
   readonly #peer: PeerID;
+  /** The insertion that was made last, as long as nothing else was. */
+  #typing: Typing | undefined;
+  /** Nothing came in since: what is typed behind it is the same insertion. */
+  #goesOn = false;
 
   constructor(snapshot: Uint8Array, peer: string) {
     this.#peer = peer as PeerID;
@@ -51,6 +59,8 @@ export class ReplicaText implements Disposable {
       for (const { at, remove, insert } of back) this.#rope.splice(at, remove, insert);
       throw error;
     }
+    this.#typing = this.#typed(splices);
+    this.#goesOn = this.#typing !== undefined;
     for (const { at, remove, insert } of splices) {
       if (remove > 0) this.#text.delete(at, remove);
       if (insert !== "") this.#text.insert(at, insert);
@@ -61,6 +71,7 @@ export class ReplicaText implements Disposable {
   /** Merges what others did; gives what that changed here. */
   import(update: Uint8Array): Splice[] {
     const splices: Splice[] = [];
+    this.#goesOn = false;
     this.#doc.commit();
     const unsubscribe = this.#doc.subscribe((batch) => collect(batch, splices));
     try {
@@ -104,6 +115,27 @@ export class ReplicaText implements Disposable {
   exportOwn(from: number, to: number): Uint8Array {
     const id = { peer: this.#peer, counter: from };
     return this.#doc.export({ mode: "updates-in-range", spans: [{ id, len: to - from }] });
+  }
+
+  /** The same as plain data, when it is one insertion. */
+  typing(from: number, to: number): Typing | undefined {
+    const typing = this.#typing;
+    if (typing === undefined || typing.counter > from || endOfTyping(typing) !== to)
+      return undefined;
+    return behind(typing, from);
+  }
+
+  /** What is about to be made, with what it goes on from, when it is one insertion. */
+  #typed([splice, ...others]: readonly Splice[]): Typing | undefined {
+    if (splice === undefined || others.length > 0) return undefined;
+    const { at, remove, insert } = splice;
+    if (remove > 0 || insert === "") return undefined;
+    const last = this.#goesOn ? this.#typing : undefined;
+    if (last !== undefined && at === last.at + last.text.length && last.text.length < LONGEST) {
+      return { ...last, text: last.text + insert };
+    }
+    const { counter } = this;
+    return { peer: this.#peer, counter, after: this.#doc.frontiers(), at, text: insert };
   }
 
   [Symbol.dispose](): void {

@@ -42,6 +42,7 @@ interface Opening {
   readonly later: Extract<ServerFrame, { kind: "update" }>[];
 }
 
+type PushFrame = Extract<ClientFrame, { kind: "push" }>;
 type Listener<News> = (news: News) => void;
 
 /**
@@ -395,7 +396,16 @@ export class Replica implements Disposable {
     }
     this.#sent = to;
     const counter = this.#durable;
-    this.#ports.send({ kind: "push", block: this.block, counter, live: !this.#offline, update });
+    const { block } = this;
+    const live = !this.#offline;
+    this.#ports.send({
+      kind: "push",
+      block,
+      counter,
+      live,
+      update,
+      typed: typedIn(copy, counter, to),
+    });
   }
 
   #held(): ReplicaText {
@@ -446,6 +456,15 @@ export class Replica implements Disposable {
 function listening<News>(listeners: Set<Listener<News>>, listener: Listener<News>): Disposable {
   listeners.add(listener);
   return { [Symbol.dispose]: () => void listeners.delete(listener) };
+}
+
+/** What is short is told in plain words, too: it can be taken without looking into bytes. */
+function typedIn(copy: ReplicaText, from: number, to: number): PushFrame["typed"] {
+  const typing = copy.typing(from, to);
+  if (typing === undefined) return undefined;
+  const { after, at, text } = typing;
+  const short = text.length <= replicaLimits.typed && after.length <= replicaLimits.after;
+  return short ? { after, at, text } : undefined;
 }
 
 function joined(parts: readonly Uint8Array[]): Uint8Array {

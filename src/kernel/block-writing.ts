@@ -1,5 +1,11 @@
 import { type Clock, KeyedQueue, KumikoError } from "../base/index.ts";
-import { type EditTarget, endOf, type PeerOperations, type Splice } from "../blocks/index.ts";
+import {
+  type EditTarget,
+  endOf,
+  type PeerOperations,
+  type Splice,
+  type Typing,
+} from "../blocks/index.ts";
 import type {
   BlockFlags,
   BlockKind,
@@ -141,6 +147,34 @@ export class BlockWriting {
           return { block: live.block, text: { splices }, state: started };
         }),
       answer: (applied) => request.answer(applied),
+    });
+  }
+
+  /** Takes what a peer typed, if it is on top of all that is here; undefined otherwise. */
+  async type(
+    invocation: Invocation,
+    block: string,
+    typing: Typing,
+    options: { readonly edit: string; applied(version: number): void },
+  ): Promise<{ version: number; edit: string } | undefined> {
+    return this.#ports.door.edit({
+      invocation,
+      operation: "change",
+      blocks: [block],
+      edit: options.edit,
+      plan: (documents) => {
+        const live = documents.get(block)!;
+        const state = known(live);
+        checkFileText(block, typing.text);
+        if (!live.document.follows(typing)) return [];
+        return [{ block, text: { typing }, state: this.#started(state, invocation) }];
+      },
+      answer: ({ edit, changes }) => {
+        const [change] = changes;
+        if (change === undefined) return undefined;
+        options.applied(change.version);
+        return { version: change.version, edit };
+      },
     });
   }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type Clock, KumikoError } from "../base/index.ts";
-import { endOf, type PeerOperations } from "../blocks/index.ts";
+import { endOf, endOfTyping, type PeerOperations, type Typing } from "../blocks/index.ts";
 import type { Appends } from "./appends.ts";
 import type { BlockWriting } from "./block-writing.ts";
 import type { CommitBody } from "./commit-body.ts";
@@ -124,20 +124,50 @@ export class Replicas {
     options: { readonly live: boolean },
   ): Promise<Pushed> {
     await this.#ports.checkWritable();
-    const { writing } = this.#ports;
-    const merge = (edit: string): Promise<Pushed> =>
-      writing.merge(invocation, block, operations, {
+    const { peer } = operations;
+    const pushed = { peer, counter: endOf(operations) };
+    return this.#inEdit(block, peer, options, (edit) =>
+      this.#ports.writing.merge(invocation, block, operations, {
         edit,
-        applied: (version) => this.#pushed(block, version, operations),
-      });
-    const edit = options.live ? this.#editOf(block, operations.peer) : this.#ports.newEdit();
+        applied: (version) => this.#followed.get(block)?.pushed.set(version, pushed),
+      }),
+    );
+  }
+
+  /** The same for what was typed on top of all that is here; undefined when it was not: it has to be merged then. */
+  async type(
+    invocation: Invocation,
+    block: string,
+    typing: Typing,
+    options: { readonly live: boolean },
+  ): Promise<Pushed | undefined> {
+    await this.#ports.checkWritable();
+    // Who has to wait for what is under way only to hear that would better be merged at once.
+    if (this.#ports.documents.peek(block)?.document.follows(typing) !== true) return undefined;
+    const { peer } = typing;
+    const pushed = { peer, counter: endOfTyping(typing) };
+    return this.#inEdit(block, peer, options, (edit) =>
+      this.#ports.writing.type(invocation, block, typing, {
+        edit,
+        applied: (version) => this.#followed.get(block)?.pushed.set(version, pushed),
+      }),
+    );
+  }
+
+  async #inEdit<Result>(
+    block: string,
+    peer: string,
+    { live }: { readonly live: boolean },
+    run: (edit: string) => Promise<Result>,
+  ): Promise<Result> {
+    const edit = (): string => (live ? this.#editOf(block, peer) : this.#ports.newEdit());
     try {
-      return await merge(edit);
+      return await run(edit());
     } catch (error) {
       if (!(error instanceof KumikoError) || error.code !== "edit_undone") throw error;
       // Somebody undid the typing so far; what comes now is new.
-      this.#edits.delete(`${block} ${operations.peer}`);
-      return merge(options.live ? this.#editOf(block, operations.peer) : this.#ports.newEdit());
+      this.#edits.delete(`${block} ${peer}`);
+      return run(edit());
     }
   }
 
@@ -249,11 +279,6 @@ export class Replicas {
         documents.get(block)!.document.born ? [] : [{ block, text: { birth: true } }],
       answer: () => undefined,
     });
-  }
-
-  #pushed(block: string, version: number, operations: PeerOperations): void {
-    const { peer } = operations;
-    this.#followed.get(block)?.pushed.set(version, { peer, counter: endOf(operations) });
   }
 
   #editOf(block: string, peer: string): string {

@@ -16,7 +16,7 @@ import {
 } from "./frame-fields.ts";
 
 /** Counts the changes of what these frames mean; both ends say theirs in the first frame. */
-export const REPLICA_VERSION = 1;
+export const REPLICA_VERSION = 2;
 
 /** What one frame may carry, in bytes, and a client may say in it. */
 export const replicaLimits = {
@@ -25,6 +25,9 @@ export const replicaLimits = {
   update: 1024 * 1024,
   /** Of a snapshot in one frame; the rest of it follows in others. */
   part: 256 * 1024,
+  /** UTF-16 units of what is typed at once, and operations that it is made on top of. */
+  typed: 1_000,
+  after: 16,
   /** Of names and secrets. */
   name: 200,
   presence: 4 * 1024,
@@ -40,6 +43,12 @@ interface Splice {
   readonly at: number;
   readonly remove: number;
   readonly insert: string;
+}
+
+interface TypedText {
+  readonly after: readonly { readonly peer: string; readonly counter: number }[];
+  readonly at: number;
+  readonly text: string;
 }
 
 /** From clients. A block stands for its one replica on the connection. */
@@ -71,6 +80,8 @@ export type ClientFrame =
       /** Just typed, not kept from a time without connection. */
       readonly live: boolean;
       readonly update: Uint8Array;
+      /** All of it in other words, when it is one short insertion: on top of what, where in UTF-16 units, and what. */
+      readonly typed: TypedText | undefined;
     }
   | { readonly kind: "close"; readonly block: string }
   | { readonly kind: "presence"; readonly json: string };
@@ -198,6 +209,22 @@ const known: Field<Known> = {
   },
 };
 
+const typedText = record<TypedText>({
+  after: checked(list(record({ peer, counter: count })), ({ length }) => {
+    if (length > replicaLimits.after)
+      throw tooLarge("What it is on top of", length, replicaLimits.after);
+  }),
+  at: count,
+  text: shortText(replicaLimits.typed),
+});
+const typed: Field<TypedText | undefined> = {
+  write: (writer, value) => {
+    flag.write(writer, value !== undefined);
+    if (value !== undefined) typedText.write(writer, value);
+  },
+  read: (reader) => (flag.read(reader) ? typedText.read(reader) : undefined),
+};
+
 const code = text as Field<ErrorCode>;
 const facts: Field<Facts> = {
   write: (writer, value) => writer.text(JSON.stringify(value)),
@@ -216,7 +243,7 @@ const clientFrames = framesOf<ClientFrame>(
   {
     hello: { version: count, kernel: name, instance: name, resume },
     open: { block: name, known },
-    push: { block: name, counter: count, live: flag, update },
+    push: { block: name, counter: count, live: flag, update, typed },
     close: { block: name },
     presence: { json: shortText(replicaLimits.presence) },
   },

@@ -9,6 +9,11 @@ import {
 } from "../../src/protocol/index.ts";
 
 export type Closed = { readonly kind: "closed"; readonly code: number };
+/** What is said beside the bytes. */
+interface Told {
+  readonly counter?: number | undefined;
+  readonly typed?: Extract<ClientFrame, { kind: "push" }>["typed"];
+}
 type Grant = Extract<ServerFrame, { kind: "grant" }>;
 
 /** A client that sends whatever it is told to, and keeps a Loro document by hand. */
@@ -94,9 +99,9 @@ export class RawReplica implements Disposable {
   async push(
     block: string,
     update: Uint8Array,
-    counter = this.counter,
+    { counter = this.counter, typed }: Told = {},
   ): Promise<Extract<ServerFrame, { kind: "accepted" | "refused" }> | Closed> {
-    this.send({ kind: "push", block, counter, live: true, update });
+    this.send({ kind: "push", block, counter, live: true, update, typed });
     for (;;) {
       const frame = await this.next();
       if (frame.kind === "update") {

@@ -46,6 +46,13 @@ export class ReplicaServer implements AsyncDisposable {
     return (await this.kernel.read(block)).text;
   }
 
+  /** How many have looked into bytes so far. */
+  get vettingWorkers(): number {
+    const { metrics } = this.test.hall;
+    const line = /^kumiko_vetting_workers_total (\d+)$/m.exec(metrics.render());
+    return Number(line?.[1] ?? 0);
+  }
+
   client(options: Partial<ReplicasOptions> = {}): Replicas {
     return new Replicas({
       url: this.url,

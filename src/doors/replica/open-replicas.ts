@@ -1,5 +1,5 @@
 import { KeyedQueue, KumikoError } from "../../base/index.ts";
-import { endOf } from "../../blocks/index.ts";
+import { endOf, endOfTyping } from "../../blocks/index.ts";
 import type { Invocation, Kernel, OpenedReplica, ReplicaFrame } from "../../kernel/index.ts";
 import { type ClientFrame, replicaLimits } from "../../protocol/index.ts";
 import type { Hall } from "../hall.ts";
@@ -21,6 +21,14 @@ export interface ReplicaPorts {
 interface Seat {
   readonly kernel: Kernel;
   readonly peer: string;
+}
+
+type PushFrame = Extract<ClientFrame, { kind: "push" }>;
+
+/** Of which version a push became part, and the number that its peer's next operation has. */
+interface Landed {
+  readonly version: number;
+  readonly next: number;
 }
 
 type OpenFrame = Extract<ClientFrame, { kind: "open" }>;
@@ -110,10 +118,10 @@ export class OpenReplicas implements Disposable {
   }
 
   /** Takes an update; resolves when it is on disk and the client was told so. */
-  async push(seat: Seat, frame: Extract<ClientFrame, { kind: "push" }>): Promise<void> {
+  async push(seat: Seat, frame: PushFrame): Promise<void> {
     const { hall } = this.#ports;
     const { principal, trace } = this.#visitor;
-    const { block, counter, update, live } = frame;
+    const { block, counter } = frame;
     const replica = this.#replicas.get(block);
     if (replica === undefined) {
       throw new KumikoError("import_rejected", `${block} is not open on this connection.`, {
@@ -130,15 +138,37 @@ export class OpenReplicas implements Disposable {
         { next: replica.next },
       );
     }
-    const { shadow } = replica.watching.watched;
-    const operations = await shadow.vet(seat.peer, counter, update);
+    const invocation = invocationOf(principal, { trace });
+    const { version, next } =
+      (await this.#type(seat, frame, invocation)) ??
+      (await this.#merge(seat, frame, invocation, replica.watching.watched));
+    replica.next = next;
+    const { peer } = seat;
+    this.#wire.send({ kind: "accepted", block, peer, counter: next, blockVersion: version });
+  }
+
+  /** What was typed on top of all that is here is taken by its plain words; nobody looks into its bytes. */
+  async #type(
+    { kernel, peer }: Seat,
+    { block, counter, typed, live }: PushFrame,
+    invocation: Invocation,
+  ): Promise<Landed | undefined> {
+    if (typed === undefined) return undefined;
+    const typing = { peer, counter, ...typed };
+    const pushed = await kernel.replicas.type(invocation, block, typing, { live });
+    return pushed && { version: pushed.version, next: endOfTyping(typing) };
+  }
+
+  async #merge(
+    { kernel, peer }: Seat,
+    { block, counter, update, live }: PushFrame,
+    invocation: Invocation,
+    { shadow }: WatchedBlock,
+  ): Promise<Landed> {
+    const operations = await shadow.vet(peer, counter, update);
     try {
-      const invocation = invocationOf(principal, { trace });
-      const pushed = await seat.kernel.replicas.push(invocation, block, operations, { live });
-      replica.next = endOf(operations);
-      const { next } = replica;
-      const blockVersion = pushed.version;
-      this.#wire.send({ kind: "accepted", block, peer: seat.peer, counter: next, blockVersion });
+      const { version } = await kernel.replicas.push(invocation, block, operations, { live });
+      return { version, next: endOf(operations) };
     } catch (error) {
       shadow.forget();
       throw error;

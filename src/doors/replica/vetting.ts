@@ -24,6 +24,9 @@ const vettingLimits: VettingLimits = { time: 5_000, memory: 512 * MEBIBYTE, shad
 const FULL = 0.75;
 /** How often an update is looked at again because somebody else's ended the worker. */
 const ATTEMPTS = 4;
+/** Updates, and bytes of them, that a shadow may be behind while nothing is looked at. */
+const BEHIND = 64;
+const BEHIND_BYTES = 32 * 1024;
 /** How often it is looked at how long the worker has been busy, in milliseconds. */
 const WATCH = 100;
 
@@ -99,9 +102,13 @@ export class Vetting implements AsyncDisposable {
   advance(shadow: Shadow, updates: readonly Uint8Array[]): void {
     const life = this.#alive;
     const state = life?.shadows.get(shadow);
-    if (life !== undefined && state === "open") {
-      post(life, { kind: "advance", shadow: shadow.number, updates });
-    } else if (state === "opening") shadow.later.push(...updates);
+    if (life === undefined || state === undefined) return;
+    shadow.later.push(...updates);
+    const bytes = shadow.later.reduce((sum, { length }) => sum + length, 0);
+    // Waking the worker for each would cost more than the updates.
+    if (state === "open" && (shadow.later.length >= BEHIND || bytes >= BEHIND_BYTES)) {
+      catchUp(life, shadow);
+    }
   }
 
   /** It holds what the document does not, or nobody needs it any more. */
@@ -132,6 +139,7 @@ export class Vetting implements AsyncDisposable {
       job.opening = job.shadow.openings;
       const { id, shadow, peer, counter, bytes } = job;
       this.#watch ??= setInterval(() => this.#look(), WATCH).unref();
+      catchUp(life, shadow);
       post(life, { kind: "vet", id, shadow: shadow.number, peer, counter, bytes });
     } catch (error) {
       job.reject(error instanceof KumikoError ? error : rejected(String(error)));
@@ -202,7 +210,6 @@ export class Vetting implements AsyncDisposable {
     try {
       const bytes = await shadow.snapshot();
       post(life, { kind: "open", shadow: shadow.number, bytes });
-      post(life, { kind: "advance", shadow: shadow.number, updates: shadow.later });
       life.shadows.set(shadow, "open");
     } catch (error) {
       life.shadows.delete(shadow);
@@ -288,7 +295,7 @@ export class Shadow implements Disposable {
   readonly snapshot: () => Promise<Uint8Array>;
   opening: Promise<void> | undefined;
   openings = 0;
-  /** What came while it was being opened. */
+  /** What came since the worker was told. */
   later: Uint8Array[] = [];
   /** How many operations of each peer it has from the peer itself. */
   readonly #vetted = new Map<string, number>();
@@ -350,6 +357,12 @@ function checkHeader(bytes: Uint8Array): void {
   if (!isLoro || !UPDATE.every((byte, at) => bytes[MODE + at] === byte)) {
     throw rejected("it is no update");
   }
+}
+
+function catchUp(life: Life, shadow: Shadow): void {
+  if (shadow.later.length === 0) return;
+  post(life, { kind: "advance", shadow: shadow.number, updates: shadow.later });
+  shadow.later = [];
 }
 
 function post(life: Life, message: ToVetting): void {

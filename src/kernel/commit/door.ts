@@ -5,6 +5,7 @@ import type {
   RecordedChange,
   Splice,
   Stamp,
+  Typing,
 } from "../../blocks/index.ts";
 import { type BlockState, fromRow, toRow } from "../block-state.ts";
 import { type CommitBody, encodeBody } from "../commit-body.ts";
@@ -24,6 +25,7 @@ export interface PlannedChange {
     | { readonly splices: readonly Splice[] }
     | { readonly flip: FlipPlan }
     | { readonly operations: CheckedOperations }
+    | { readonly typing: Typing }
     | { readonly birth: true }
     | undefined;
   /** The block's new state, when something other than its text changes. */
@@ -398,6 +400,7 @@ function applyToDocument(
 ): readonly Splice[] {
   if (text !== undefined && "flip" in text) return document.flip(text.flip, stamp).splices;
   if (text !== undefined && "birth" in text) return document.birth(stamp).splices;
+  if (text !== undefined && "typing" in text) return document.type(text.typing, stamp).splices;
   if (text !== undefined && "operations" in text) {
     return document.importOperations(text.operations, stamp).splices;
   }
