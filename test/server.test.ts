@@ -21,6 +21,7 @@ import { openLog } from "../src/app/log.ts";
 import { findServer } from "../src/app/running.ts";
 import { startServer } from "../src/app/server.ts";
 import { KumikoError } from "../src/base/index.ts";
+import { connect as connectClient } from "../src/client/index.ts";
 import { checkScope, invocationOf } from "../src/doors/principal.ts";
 import { openHall } from "./support/hall.ts";
 import { ask } from "./support/http.ts";
@@ -197,6 +198,28 @@ describe("kumiko serve", () => {
     expect(await closed.promise).toBe(1001);
     expect(await one.ended).toEqual({ code: 0, signal: null });
     expect((await home.json(["status"]))["running"]).toBe(false);
+  });
+
+  test("Ctrl-C does not wait until it is forgotten who was here", async () => {
+    using home = temporaryHome();
+    await using one = await serving(home);
+    const { url, kernel } = one.told;
+    await using client = connectClient({ url, token: ownerOf(home) });
+    const attached = client.kernel(kernel);
+    await attached.createContext({ context: "talk" });
+    const made = await attached.executeTool({
+      name: "block_create",
+      context: "talk",
+      arguments: { role: "user", kind: "text", content: "text" },
+    });
+    const replica = attached.replica((made as { block_id: string }).block_id);
+    await replica.ready();
+    // What an agent was last seen doing is shown for half a minute.
+    await attached.executeTool({ name: "block_read", arguments: { block_id: replica.block } });
+    const began = performance.now();
+    one.child.kill("SIGINT");
+    expect(await one.ended).toEqual({ code: 0, signal: null });
+    expect(performance.now() - began).toBeLessThan(15_000);
   });
 
   test("a second Ctrl-C does not wait", async () => {

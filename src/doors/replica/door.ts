@@ -71,6 +71,7 @@ export function createReplicaDoor(
     },
     [Symbol.asyncDispose]: () => {
       hall.watchers.delete(note);
+      board[Symbol.dispose]();
       return vetting[Symbol.asyncDispose]();
     },
   };

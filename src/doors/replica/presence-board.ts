@@ -33,7 +33,7 @@ interface Room {
 }
 
 /** Who is in which kernel, where and doing what. Kept nowhere; what a connection says ends with it. */
-export class PresenceBoard {
+export class PresenceBoard implements Disposable {
   readonly #timers: Timers;
   readonly #rooms = new Map<string, Room>();
   readonly #notes = new Map<string, { cancel(): void }>();
@@ -101,6 +101,12 @@ export class PresenceBoard {
         this.remove(kernel, key);
       }),
     );
+  }
+
+  /** A note that is still to be forgotten would keep the process from ending. */
+  [Symbol.dispose](): void {
+    for (const note of this.#notes.values()) note.cancel();
+    for (const { timer } of this.#rooms.values()) timer?.cancel();
   }
 
   #room(kernel: string): Room {
