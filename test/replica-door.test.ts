@@ -12,6 +12,7 @@ import { decodeServerFrame, type PresenceChange, replicaLimits } from "../src/pr
 import { turns } from "./support/gated-store.ts";
 import { FakeTime } from "./support/kernel-workshop.ts";
 import { RawReplica } from "./support/raw-replica.ts";
+import { refusal } from "./support/refusal.ts";
 import { ReplicaServer } from "./support/replica-server.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
@@ -321,6 +322,9 @@ describe("replicas", () => {
     expect(replica.error?.code).toBe("unauthorised");
     expect((await back).inserted).toEqual(["mine"]);
     expect(await server.text(block)).toBe("text\n");
+    // Nobody would take what is typed from here on.
+    const more = (): void => replica.edit([{ at: 0, remove: 0, insert: "more" }]);
+    expect(refusal(more).code).toBe("unauthorised");
   });
 
   test("who is not let in at all is told why, and does not try for ever", async () => {

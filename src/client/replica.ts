@@ -121,7 +121,8 @@ export class Replica implements Disposable {
   /** Changes the text at once; the server hears of it as soon as it can. Sequential splices, all or none. */
   edit(splices: readonly Splice[]): void {
     const copy = this.#held();
-    if (this.#readOnly !== undefined) throw this.#readOnly;
+    // What no server will ever take is better not typed.
+    if (this.error !== undefined) throw this.error;
     this.#unsent.made(splices, copy.edit(splices));
     this.#tell({ origin: "local", splices, changes: [] });
     this.#flushSoon();
