@@ -1,7 +1,7 @@
 import { KumikoError } from "../../src/base/index.ts";
 import { translateEdit } from "../../src/blocks/index.ts";
 import { type DamageReport, Kernel, type Store } from "../../src/kernel/index.ts";
-import type { KernelOptions } from "../../src/kernel/kernel.ts";
+import type { KernelOptions } from "../../src/kernel/kernel-parts.ts";
 import type { EditOperation } from "../../src/protocol/index.ts";
 import { blockTools, ToolRegistry } from "../../src/tools/index.ts";
 

@@ -1,0 +1,69 @@
+import type { TextEdit } from "./block-writing.ts";
+import type { Applied } from "./commit/door.ts";
+import type { FilePort } from "./files-port.ts";
+import type { Invocation } from "./invocation.ts";
+import type { Flipped } from "./undo.ts";
+
+/** The folders of a kernel, once it has some: whoever changes blocks is answered when their files are saved. */
+export class AttachedFiles {
+  readonly #kernel: string;
+  #port: FilePort | undefined;
+
+  constructor(kernel: string) {
+    this.#kernel = kernel;
+  }
+
+  attach(port: FilePort): void {
+    if (this.#port !== undefined) throw new Error(`${this.#kernel} has its files already`);
+    this.#port = port;
+  }
+
+  get port(): FilePort | undefined {
+    return this.#port;
+  }
+
+  /** Has text changed, and files made ready meanwhile. */
+  async edit<Answer>(
+    invocation: Invocation,
+    request: TextEdit<Answer>,
+    editText: (request: TextEdit<Answer>) => Promise<Answer>,
+  ): Promise<Answer> {
+    const files = this.#port;
+    if (files === undefined) return editText(request);
+    let staged: Disposable | undefined;
+    const answer = (applied: Applied): Answer => {
+      // An earlier plan was outrun.
+      staged?.[Symbol.dispose]();
+      staged = files.stage(applied.changes);
+      return request.answer(applied);
+    };
+    try {
+      const answered = await editText({ ...request, answer });
+      if (request.restores === true) await files.restored(invocation, request.blocks);
+      else await files.saved(request.blocks, staged);
+      this.tellUnsaved(invocation, request.blocks);
+      return answered;
+    } finally {
+      staged?.[Symbol.dispose]();
+    }
+  }
+
+  /** An Edit was undone or redone: saves what its blocks say now. */
+  async flipped(invocation: Invocation, flipped: Flipped): Promise<Flipped> {
+    const blocks = flipped.blocks.map(({ block }) => block);
+    await this.#port?.flipped(flipped.flipped, flipped.active);
+    await this.#port?.restored(invocation, blocks);
+    this.tellUnsaved(invocation, blocks);
+    return flipped;
+  }
+
+  /** Makes files on disk whose blocks were made before. */
+  async make(invocation: Invocation, blocks: readonly string[]): Promise<void> {
+    await this.#port?.make(blocks);
+    this.tellUnsaved(invocation, blocks);
+  }
+
+  tellUnsaved({ onUnsaved }: Invocation, blocks: readonly string[]): void {
+    if (onUnsaved !== undefined) this.#port?.unsaved(blocks).forEach(onUnsaved);
+  }
+}
