@@ -4,28 +4,27 @@ import { KumikoError, sha256Text } from "../../base/index.ts";
 import { translateRanges } from "../../blocks/index.ts";
 import type { FeedEvent, Kernel, PurgeRequest } from "../../kernel/index.ts";
 import {
-  type LiveEvent,
-  type LiveTopic,
   type RpcAnswers,
   type RpcContext,
   rpcInputs,
   type RpcKernel,
   type RpcSubscription,
 } from "../../protocol/index.ts";
-import { findPlace, listFolders, mountFolder, Mounts, unmountFolder } from "../../files/index.ts";
-import { checkPerson, type Given, invocationOf } from "../principal.ts";
+import { listFolders, mountFolder, Mounts, unmountFolder } from "../../files/index.ts";
+import { checkPerson, type Given, invocationOf, type Scope } from "../principal.ts";
 import type { Caller } from "./caller.ts";
 import { checkInput } from "./check-input.ts";
 import { ContextTarget } from "./context.ts";
+import { explainRules } from "./explain-rules.ts";
 import { exportPage } from "./export-pages.ts";
+import { blockSource, liveSource, streamedEvents } from "./feed-sources.ts";
 import { givenBy } from "./given.ts";
-import { plainEvent, wireUnits } from "./plain-event.ts";
 import { type Source, Subscription } from "./subscription.ts";
 
 type Answers = RpcAnswers["Kernel"];
-const inputs = rpcInputs.Kernel;
-/** What a live event takes in a message. */
-const LIVE_UNITS = 300;
+type Schemas = typeof rpcInputs.Kernel;
+type Asked = { readonly [Method in keyof Schemas]: z.output<Schemas[Method]> };
+const inputs: { readonly [Method in keyof Asked]: z.ZodType<Asked[Method]> } = rpcInputs.Kernel;
 
 /** One kernel, as its holder may use it. Every public method can be called; all else is `#`. */
 export class KernelTarget extends RpcTarget implements RpcKernel {
@@ -44,29 +43,18 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
   }
 
   async listContexts(input?: unknown): Promise<Answers["listContexts"]> {
-    return this.#run("listContexts", async (kernel) => {
-      checkInput("listContexts", inputs.listContexts, input);
-      this.#caller.allow("read");
-      return kernel.contexts.list();
-    });
+    return this.#run("listContexts", "read", input, async (kernel) => kernel.contexts.list());
   }
 
   async createContext(input: unknown): Promise<Answers["createContext"]> {
-    return this.#run("createContext", async (kernel) => {
-      const { context, ...said } = checkInput("createContext", inputs.createContext, input);
-      this.#caller.allow("write");
-      return kernel.contexts.create(context, this.#invocation(said).actor);
-    });
+    return this.#run("createContext", "write", input, async (kernel, { context, ...said }) =>
+      kernel.contexts.create(context, this.#invocation(said).actor),
+    );
   }
 
   async joinContext(input: unknown): Promise<RpcContext> {
-    return this.#run("joinContext", async (kernel) => {
-      const { context, nick, instance, ...said } = checkInput(
-        "joinContext",
-        inputs.joinContext,
-        input,
-      );
-      this.#caller.allow("write");
+    return this.#run("joinContext", "write", input, async (kernel, asked) => {
+      const { context, nick, instance, ...said } = asked;
       const { actor } = this.#invocation(said);
       const place = placeOf({ context, nick, instance }, actor);
       await kernel.contexts.join(context, { ...place, by: actor });
@@ -75,13 +63,8 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
   }
 
   async leaveContext(input: unknown): Promise<Answers["leaveContext"]> {
-    return this.#run("leaveContext", async (kernel) => {
-      const { context, nick, instance, ...said } = checkInput(
-        "leaveContext",
-        inputs.leaveContext,
-        input,
-      );
-      this.#caller.allow("write");
+    return this.#run("leaveContext", "write", input, async (kernel, asked) => {
+      const { context, nick, instance, ...said } = asked;
       const { actor } = this.#invocation(said);
       const member = { ...placeOf({ context, nick, instance }, actor), kernel: this.#id };
       return { ...member, left: await kernel.contexts.leave(member, actor) };
@@ -89,13 +72,8 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
   }
 
   async openContext(input: unknown): Promise<RpcContext> {
-    return this.#run("openContext", async (kernel) => {
-      const { context, nick, instance, ...said } = checkInput(
-        "openContext",
-        inputs.openContext,
-        input,
-      );
-      this.#caller.allow("read");
+    return this.#run("openContext", "read", input, async (kernel, asked) => {
+      const { context, nick, instance, ...said } = asked;
       await kernel.contexts.check(context);
       return this.#context(
         placeOf({ context, nick, instance }, this.#invocation(said).actor),
@@ -105,8 +83,7 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
   }
 
   async executeTool(input: unknown): Promise<Answers["executeTool"]> {
-    return this.#run("executeTool", async (kernel) => {
-      const call = checkInput("executeTool", inputs.executeTool, input);
+    return this.#run("executeTool", undefined, input, async (kernel, call) => {
       const given = { ...this.#given, ...givenBy(call) };
       return this.#caller.tool(kernel, call.name, call.arguments ?? {}, given, call.cancel);
     });
@@ -120,9 +97,7 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
   }
 
   async getToolSchemas(input?: unknown): Promise<Answers["getToolSchemas"]> {
-    return this.#run("getToolSchemas", async (kernel) => {
-      const { filter } = checkInput("getToolSchemas", inputs.getToolSchemas, input);
-      this.#caller.allow("read");
+    return this.#run("getToolSchemas", "read", input, async (kernel, { filter }) => {
       const { registry } = this.#caller.hall;
       const wanted = new Set(registry.list(filter).map(({ name }) => name));
       const offered = registry.list(await kernel.toolFilter.get());
@@ -139,26 +114,18 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
   }
 
   async getToolFilter(input?: unknown): Promise<Answers["getToolFilter"]> {
-    return this.#run("getToolFilter", async (kernel) => {
-      checkInput("getToolFilter", inputs.getToolFilter, input);
-      this.#caller.allow("read");
-      return kernel.toolFilter.get();
-    });
+    return this.#run("getToolFilter", "read", input, async (kernel) => kernel.toolFilter.get());
   }
 
   async setToolFilter(input: unknown): Promise<Answers["setToolFilter"]> {
-    return this.#run("setToolFilter", async (kernel) => {
-      const { filter, ...said } = checkInput("setToolFilter", inputs.setToolFilter, input);
-      this.#caller.allow("admin");
-      return kernel.toolFilter.set(filter, this.#invocation(said).actor);
-    });
+    return this.#run("setToolFilter", "admin", input, async (kernel, { filter, ...said }) =>
+      kernel.toolFilter.set(filter, this.#invocation(said).actor),
+    );
   }
 
   /** Splices of a version that the client holds, carried to the text as it is now. */
   async pushOps(input: unknown): Promise<Answers["pushOps"]> {
-    return this.#run("pushOps", async (kernel) => {
-      const push = checkInput("pushOps", inputs.pushOps, input);
-      this.#caller.allow("write");
+    return this.#run("pushOps", "write", input, async (kernel, push) => {
       const { block_id: block, base_version: base, splices } = push;
       const changes = splices.map(({ at, remove, insert }) => ({
         start: at,
@@ -183,9 +150,7 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
   }
 
   async getDocumentState(input: unknown): Promise<Answers["getDocumentState"]> {
-    return this.#run("getDocumentState", async (kernel) => {
-      const asked = checkInput("getDocumentState", inputs.getDocumentState, input);
-      this.#caller.allow("read");
+    return this.#run("getDocumentState", "read", input, async (kernel, asked) => {
       const { block_id: block, position } = asked;
       await kernel.checkReadable(invocationOf(this.#caller.principal, this.#given), block);
       // Taken first: who follows the feed from here is told some changes again, and none too few.
@@ -198,37 +163,22 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
   }
 
   async subscribeBlocks(listener: unknown, input?: unknown): Promise<RpcSubscription> {
-    return this.#run("subscribeBlocks", async (kernel) => {
-      const wanted = checkInput("subscribeBlocks", inputs.subscribeBlocks, input);
-      this.#caller.allow("read");
+    return this.#run("subscribeBlocks", "read", input, async (kernel, wanted) => {
       const filter = await kernel.toolFilter.get();
       const { registry } = this.#caller.hall;
       const { head } = kernel.feed;
-      const source: Source<FeedEvent> = {
-        open: (signal) => {
-          const invocation = invocationOf({ ...this.#caller.principal, signal }, this.#given);
-          return eventsOf(
-            registry.stream(
-              kernel,
-              "block_subscribe",
-              invocation,
-              wanted,
-              filter,
-            ) as AsyncIterable<{
-              readonly events: readonly FeedEvent[];
-            }>,
-          );
-        },
-        ...blockMessages(head),
-      };
+      const source = blockSource(head, (signal) => {
+        const invocation = invocationOf({ ...this.#caller.principal, signal }, this.#given);
+        return streamedEvents(
+          registry.stream(kernel, "block_subscribe", invocation, wanted, filter),
+        );
+      });
       return this.#subscribe(listener, head, wanted.from ?? head, [source]);
     });
   }
 
   async feed(listener: unknown, input?: unknown): Promise<RpcSubscription> {
-    return this.#run("feed", async (kernel) => {
-      const { from, topics = ["block"] } = checkInput("feed", inputs.feed, input);
-      this.#caller.allow("read");
+    return this.#run("feed", "read", input, async (kernel, { from, topics }) => {
       const { head } = kernel.feed;
       const invocation = invocationOf(this.#caller.principal, this.#given);
       // A person answers every ask to read: nobody has to look at each event for that.
@@ -236,12 +186,9 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
         invocation.kind === "person"
           ? undefined
           : ({ block }: FeedEvent): boolean => kernel.mayRead(invocation, block);
-      const sources = [...new Set(topics)].map((topic): Source =>
+      const sources = [...new Set(topics ?? ["block" as const])].map((topic): Source =>
         topic === "block"
-          ? {
-              open: (signal) => kernel.flow.subscribe("block", { from, signal, where }),
-              ...blockMessages(head),
-            }
+          ? blockSource(head, (signal) => kernel.flow.subscribe("block", { from, signal, where }))
           : liveSource(kernel, topic),
       );
       return this.#subscribe(listener, head, from ?? head, sources);
@@ -249,23 +196,19 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
   }
 
   async history(input: unknown): Promise<Answers["history"]> {
-    return this.#run("history", async (kernel) => {
-      const asked = checkInput("history", inputs.history, input);
-      return this.#caller.tool(kernel, "block_history", asked, this.#given);
-    });
+    return this.#run("history", undefined, input, async (kernel, asked) =>
+      this.#caller.tool(kernel, "block_history", asked, this.#given),
+    );
   }
 
   async search(input: unknown): Promise<Answers["search"]> {
-    return this.#run("search", async (kernel) => {
-      const asked = checkInput("search", inputs.search, input);
-      return this.#caller.tool(kernel, "kernel_search", asked, this.#given);
-    });
+    return this.#run("search", undefined, input, async (kernel, asked) =>
+      this.#caller.tool(kernel, "kernel_search", asked, this.#given),
+    );
   }
 
   async usage(input?: unknown): Promise<Answers["usage"]> {
-    return this.#run("usage", async (kernel) => {
-      const { biggest = 10 } = checkInput("usage", inputs.usage, input);
-      this.#caller.allow("read");
+    return this.#run("usage", "read", input, async (kernel, { biggest = 10 }) => {
       const {
         bytes,
         blocks,
@@ -279,17 +222,11 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
   }
 
   async gaps(input: unknown): Promise<Answers["gaps"]> {
-    return this.#run("gaps", async (kernel) => {
-      const { block_id } = checkInput("gaps", inputs.gaps, input);
-      this.#caller.allow("read");
-      return kernel.gaps(block_id);
-    });
+    return this.#run("gaps", "read", input, async (kernel, { block_id }) => kernel.gaps(block_id));
   }
 
   async previewPurge(input: unknown): Promise<Answers["previewPurge"]> {
-    return this.#run("previewPurge", async (kernel) => {
-      const wanted = checkInput("previewPurge", inputs.previewPurge, input);
-      this.#caller.allow("admin");
+    return this.#run("previewPurge", "admin", input, async (kernel, wanted) => {
       const { places, unreadable } = await kernel.previewPurge(
         this.#invocation(wanted),
         purgeRequest(wanted),
@@ -299,9 +236,7 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
   }
 
   async purge(input: unknown): Promise<Answers["purge"]> {
-    return this.#run("purge", async (kernel) => {
-      const wanted = checkInput("purge", inputs.purge, input);
-      this.#caller.allow("admin");
+    return this.#run("purge", "admin", input, async (kernel, wanted) => {
       const { gaps, calls, unreadable } = await kernel.purge(
         this.#invocation(wanted),
         purgeRequest(wanted),
@@ -311,17 +246,11 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
   }
 
   async retention(input?: unknown): Promise<Answers["retention"]> {
-    return this.#run("retention", async (kernel) => {
-      checkInput("retention", inputs.retention, input);
-      this.#caller.allow("read");
-      return kernel.retention.settings();
-    });
+    return this.#run("retention", "read", input, async (kernel) => kernel.retention.settings());
   }
 
   async setRetention(input: unknown): Promise<Answers["setRetention"]> {
-    return this.#run("setRetention", async (kernel) => {
-      const wanted = checkInput("setRetention", inputs.setRetention, input);
-      this.#caller.allow("admin");
+    return this.#run("setRetention", "admin", input, async (kernel, wanted) => {
       const { answered_calls_days, idle_snapshots_days } = wanted;
       const changes = {
         ...(answered_calls_days !== undefined && { answered_calls_days }),
@@ -332,25 +261,17 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
   }
 
   async applyRetention(input?: unknown): Promise<Answers["applyRetention"]> {
-    return this.#run("applyRetention", async (kernel) => {
-      checkInput("applyRetention", inputs.applyRetention, input);
-      this.#caller.allow("admin");
-      return kernel.retention.apply();
-    });
+    return this.#run("applyRetention", "admin", input, async (kernel) => kernel.retention.apply());
   }
 
   async exportPage(input: unknown): Promise<Answers["exportPage"]> {
-    return this.#run("exportPage", async (kernel) => {
-      const asked = checkInput("exportPage", inputs.exportPage, input);
-      this.#caller.allow("read");
-      return exportPage(kernel, invocationOf(this.#caller.principal, this.#given), asked);
-    });
+    return this.#run("exportPage", "read", input, async (kernel, asked) =>
+      exportPage(kernel, invocationOf(this.#caller.principal, this.#given), asked),
+    );
   }
 
   async authors(input?: unknown): Promise<Answers["authors"]> {
-    return this.#run("authors", async (kernel) => {
-      const { position, context } = checkInput("authors", inputs.authors, input);
-      this.#caller.allow("read");
+    return this.#run("authors", "read", input, async (kernel, { position, context }) => {
       if (position !== undefined) kernel.feed.checkPosition(position);
       const authors = await kernel.authors(position ?? kernel.feed.head);
       const wanted = [...authors].filter(
@@ -361,9 +282,7 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
   }
 
   async verify(input?: unknown): Promise<Answers["verify"]> {
-    return this.#run("verify", async (kernel) => {
-      checkInput("verify", inputs.verify, input);
-      this.#caller.allow("admin");
+    return this.#run("verify", "admin", input, async (kernel) => {
       const { findings, blocks } = await kernel.diagnose();
       return {
         findings: findings.map(({ block, ...rest }) => ({
@@ -379,26 +298,21 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
   }
 
   async position(input?: unknown): Promise<Answers["position"]> {
-    return this.#run("position", async (kernel) => {
-      checkInput("position", inputs.position, input);
-      this.#caller.allow("read");
-      return { position: kernel.feed.head };
-    });
+    return this.#run("position", "read", input, async (kernel) => ({
+      position: kernel.feed.head,
+    }));
   }
 
   async mounts(input?: unknown): Promise<Answers["mounts"]> {
-    return this.#run("mounts", async (kernel) => {
-      checkInput("mounts", inputs.mounts, input);
-      this.#caller.allow("admin");
+    return this.#run("mounts", "admin", input, async (kernel) => {
       checkPerson(this.#caller.principal);
       return kernel.hasFiles ? listFolders(Mounts.of(kernel)) : [];
     });
   }
 
   async mount(input: unknown): Promise<Answers["mount"]> {
-    return this.#run("mount", async (kernel) => {
-      const { folder, name, manual, rules, ...said } = checkInput("mount", inputs.mount, input);
-      this.#caller.allow("admin");
+    return this.#run("mount", "admin", input, async (kernel, asked) => {
+      const { folder, name, manual, rules, ...said } = asked;
       checkPerson(this.#caller.principal);
       const { actor } = this.#invocation(said);
       await this.#caller.hall.world.attachFiles(kernel);
@@ -409,9 +323,7 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
   }
 
   async unmount(input: unknown): Promise<Answers["unmount"]> {
-    return this.#run("unmount", async (kernel) => {
-      const { mount, ...said } = checkInput("unmount", inputs.unmount, input);
-      this.#caller.allow("admin");
+    return this.#run("unmount", "admin", input, async (kernel, { mount, ...said }) => {
       checkPerson(this.#caller.principal);
       const { actor } = this.#invocation(said);
       const unmounted = await unmountFolder(Mounts.of(kernel), mount);
@@ -421,32 +333,9 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
   }
 
   async explainRules(input: unknown): Promise<Answers["explainRules"]> {
-    return this.#run("explainRules", async (kernel) => {
-      const { path: given } = checkInput("explainRules", inputs.explainRules, input);
-      this.#caller.allow("read");
-      const { mount, path } = findPlace(Mounts.of(kernel), given);
-      const { level, looked, protections, operations } = mount.rules.explain(path);
-      const trouble = mount.rulesTrouble?.message;
-      return {
-        ...(trouble !== undefined && { trouble }),
-        mount: mount.name,
-        folder: mount.root,
-        path,
-        level,
-        looked: looked.map(({ pattern, from, level: each, matched }) => ({
-          pattern,
-          from,
-          level: each,
-          matched,
-        })),
-        protections: protections.map((each) => ({ ...each })),
-        operations: operations.map(({ operation, agent, person }) => ({
-          operation,
-          agent: { decision: agent.decision, reason: agent.reason },
-          person: { decision: person.decision, reason: person.reason },
-        })),
-      };
-    });
+    return this.#run("explainRules", "read", input, async (kernel, { path: given }) =>
+      explainRules(Mounts.of(kernel), given),
+    );
   }
 
   async detach(input?: unknown): Promise<Answers["detach"]> {
@@ -477,8 +366,19 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
     return this.#caller.hall.kernelOf(this.#caller.principal, this.#id);
   }
 
-  #run<Result>(method: string, work: (kernel: Kernel) => Promise<Result>): Promise<Result> {
-    return this.#caller.run(method, async () => work(await this.#kernel()));
+  /** Checks what it was called with, then the scope: tools check theirs themselves. */
+  #run<Method extends keyof Asked, Result>(
+    method: Method,
+    scope: Scope | undefined,
+    input: unknown,
+    work: (kernel: Kernel, asked: Asked[Method]) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#caller.run(method, async () => {
+      const kernel = await this.#kernel();
+      const asked = checkInput(method, inputs[method], input);
+      if (scope !== undefined) this.#caller.allow(scope);
+      return work(kernel, asked);
+    });
   }
 
   #invocation(said: Parameters<typeof givenBy>[0]): ReturnType<typeof invocationOf> {
@@ -537,34 +437,4 @@ function purgeRequest({
   if (text !== undefined && block_id === undefined) return { text };
   if (block_id !== undefined && text === undefined) return { block: block_id };
   throw new KumikoError("invalid_argument", "Pass text or block_id, one of the two.", {});
-}
-
-async function* eventsOf(
-  batches: AsyncIterable<{ readonly events: readonly FeedEvent[] }>,
-): AsyncGenerator<readonly FeedEvent[], void, void> {
-  for await (const { events } of batches) yield events;
-}
-
-function blockMessages(head: number): Omit<Source<FeedEvent>, "open"> {
-  return {
-    weigh: wireUnits,
-    message: (events) => ({
-      kind: "blocks",
-      events: events.map(plainEvent),
-      position: events.at(-1)!.position,
-    }),
-    isPast: (events) => events.at(-1)!.position <= head,
-  };
-}
-
-function liveSource<Topic extends LiveTopic>(
-  kernel: Kernel,
-  topic: Topic,
-): Source<LiveEvent<Topic>> {
-  return {
-    open: (signal) => kernel.flow.subscribe(topic, { signal }),
-    weigh: () => LIVE_UNITS,
-    message: (events) => ({ kind: "live", events: [...events] as never }),
-    isPast: () => false,
-  };
 }
