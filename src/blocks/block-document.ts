@@ -9,6 +9,7 @@ import {
   TextRope,
 } from "../base/index.ts";
 import { Activity, isText } from "./activity.ts";
+import { applySplices } from "./apply-splices.ts";
 import { type BlameEntry, blameRange } from "./blame.ts";
 import { changesSince } from "./changes-since.ts";
 import { unifiedDiff, type UnifiedDiffOptions } from "./diff/unified-diff.ts";
@@ -16,11 +17,12 @@ import { flipEdit } from "./flip.ts";
 import { flipOfNamed, type FlipPlan, type FlipRequest, planRedo, planUndo } from "./flip-plan.ts";
 import { historyEntry, type HistoryEntry, type HistoryPage, pageOfHistory } from "./history.ts";
 import { encodeIndex } from "./index-codec.ts";
-import { BIRTH_PEER, Mirror, type Written } from "./mirror.ts";
+import { BIRTH_PEER, type Mirror, type Written } from "./mirror.ts";
 import { PastText } from "./past-text.ts";
 import type { CheckedOperations, PeerOperations } from "./peer-operations.ts";
 import { readVersion } from "./read-version.ts";
 import { encodeRecord } from "./record-codec.ts";
+import { ReplicaForm } from "./replica-form.ts";
 import { splicesBack } from "./rollback.ts";
 import { indexVersion, RunIndex } from "./run-index.ts";
 import type { IndexState } from "./run-pieces.ts";
@@ -49,13 +51,6 @@ export interface ImportedUpdate extends Committed {
   readonly pending: readonly string[] | undefined;
 }
 
-/** A snapshot and the imports that were still waiting when it was taken: Loro leaves them out. */
-interface Snapshot {
-  readonly version: number;
-  readonly bytes: Uint8Array;
-  readonly waiting: ReadonlySet<number>;
-}
-
 /**
  * The text of one block: edits, versions, undo, blame and merging.
  *
@@ -66,12 +61,10 @@ export class BlockDocument implements EditTarget, Disposable {
   readonly #state: IndexState;
   readonly #rope: TextRope;
   readonly #peer: string;
-  #mirror: Mirror | undefined;
-  #snapshot: Snapshot | undefined;
-  #birth: number | undefined;
+  readonly #form: ReplicaForm;
   #disposed = false;
 
-  private constructor(state: IndexState, peer: string) {
+  private constructor(state: IndexState, peer: string, snapshot?: SavedDocument["snapshot"]) {
     if (!/^[1-9][0-9]{0,19}$/.test(peer) || peer === BIRTH_PEER || BigInt(peer) >= 2n ** 64n - 1n) {
       throw new KumikoError(
         "invalid_argument",
@@ -82,9 +75,7 @@ export class BlockDocument implements EditTarget, Disposable {
     this.#state = state;
     this.#peer = peer;
     this.#rope = new TextRope(readVersion(state, state.record.version));
-    for (const [version, special] of state.record.specials) {
-      if (special.kind === "birth") this.#birth = version;
-    }
+    this.#form = new ReplicaForm(state, snapshot);
   }
 
   /** An empty document, or one that begins with a text nobody can undo. */
@@ -111,19 +102,8 @@ export class BlockDocument implements EditTarget, Disposable {
     saved: SavedDocument | undefined,
     options: { peer: string; commits?: readonly RecordedCommit[] },
   ): BlockDocument {
-    const document = new BlockDocument(loadState(saved, options.commits ?? []), options.peer);
-    if (saved?.snapshot !== undefined) {
-      const { record } = document.#state;
-      // Updates that the snapshot does not hold were kept for it, and stay as long as it does.
-      const kept = [...record.specials].filter(
-        ([, special]) => special.kind === "import" && special.update !== undefined,
-      );
-      document.#snapshot = {
-        ...saved.snapshot,
-        waiting: new Set(kept.map(([version]) => version)),
-      };
-    }
-    return document;
+    const state = loadState(saved, options.commits ?? []);
+    return new BlockDocument(state, options.peer, saved?.snapshot);
   }
 
   // Reading
@@ -213,7 +193,7 @@ export class BlockDocument implements EditTarget, Disposable {
     checkStamp(record, stamp);
     if (!typingGoesOn(record, activity, stamp)) checkEditGoesOn(record, activity, stamp);
     const made = splices.every(changes) ? splices : splices.filter(changes);
-    this.#applyToText(splices);
+    applySplices(this.#rope, splices);
     if (made.length === 0) return { version: record.version, splices: made };
     return this.#record(made, stamp, undefined);
   }
@@ -276,25 +256,23 @@ export class BlockDocument implements EditTarget, Disposable {
 
   get born(): boolean {
     this.#checkUsable();
-    return this.#birth !== undefined;
+    return this.#form.birth !== undefined;
   }
 
   /** Fixes the text from which on replicas can merge. */
   birth(stamp: Stamp): Committed {
     this.#checkUsable();
     checkStamp(this.#state.record, stamp);
-    if (this.#birth !== undefined) {
-      throw new KumikoError("already_born", `The document was born as version ${this.#birth}.`, {
-        version: this.#birth,
+    const { birth } = this.#form;
+    if (birth !== undefined) {
+      throw new KumikoError("already_born", `The document was born as version ${birth}.`, {
+        version: birth,
       });
     }
     checkEditIsNew(this.#state.record, stamp);
     const special: Special = { kind: "birth", hash: sha256Text(this.#rope.toString()) };
     this.#state.record.append([], stamp, special);
-    this.#birth = this.version;
-    // What was lent until now is another document than the one that begins here.
-    this.#mirror?.[Symbol.dispose]();
-    this.#mirror = undefined;
+    this.#form.born(this.version);
     return { version: this.version, splices: [] };
   }
 
@@ -304,8 +282,8 @@ export class BlockDocument implements EditTarget, Disposable {
    */
   lend(): boolean {
     this.#checkUsable();
-    if (this.#birth !== undefined || this.#mirror !== undefined) return false;
-    this.#mirror = Mirror.lend(this.#state.record, this.#rope.toString());
+    if (this.#form.exists) return false;
+    this.#form.lend(this.#rope.toString());
     return true;
   }
 
@@ -361,7 +339,7 @@ export class BlockDocument implements EditTarget, Disposable {
    * and nothing of later ones. Undefined when nobody followed them.
    */
   exportWritten(after: number, until: number): Written | undefined {
-    if (this.#birth === undefined && this.#mirror === undefined) return undefined;
+    if (!this.#form.exists) return undefined;
     return this.#current().exportWritten(this.#peer, after, until);
   }
 
@@ -389,29 +367,24 @@ export class BlockDocument implements EditTarget, Disposable {
       if (mirror.length !== this.#rope.length + grown) {
         throw damaged("a merge gives two different texts");
       }
-      this.#applyToText(splices);
+      applySplices(this.#rope, splices);
       const committed = this.#record(splices, stamp, { kind: "import", update });
       mirror.imported(committed.version);
       return { ...committed, pending };
     } catch (error) {
       // Loro may keep what it could not apply: the mirror is made anew from the record.
-      mirror[Symbol.dispose]();
-      this.#mirror = undefined;
+      this.#form.forget();
       throw error;
     }
   }
 
   /**
-   * Whether something was typed on top of all that the document holds, and nothing else. False also while its Loro
-   * document is not at hand: then it has to be merged like everything else.
+   * Whether something was typed on top of all that the document holds, and nothing else. False also while its replica
+   * form is asleep: then it has to be merged like everything else.
    */
   follows(typing: Typing): boolean {
     this.#checkUsable();
-    return (
-      this.#birth !== undefined &&
-      this.#mirror?.follows(typing) === true &&
-      fits(this.#rope, typing)
-    );
+    return this.#form.follows(typing) && fits(this.#rope, typing);
   }
 
   /** Takes what follows as one commit, without merging. */
@@ -424,13 +397,12 @@ export class BlockDocument implements EditTarget, Disposable {
     const splices = [{ at: typing.at, remove: 0, insert: typing.text }];
     try {
       const update = mirror.type(typing);
-      this.#applyToText(splices);
+      applySplices(this.#rope, splices);
       const committed = this.#record(splices, stamp, { kind: "import", update });
       mirror.imported(committed.version);
       return committed;
     } catch (error) {
-      mirror[Symbol.dispose]();
-      this.#mirror = undefined;
+      this.#form.forget();
       throw error;
     }
   }
@@ -441,10 +413,7 @@ export class BlockDocument implements EditTarget, Disposable {
   save(options: { snapshot?: boolean } = {}): SavedDocument {
     this.#checkUsable();
     const { record, index } = this.#state;
-    const taken: Snapshot | undefined =
-      options.snapshot === true && this.#birth !== undefined
-        ? { bytes: this.exportSnapshot(), version: this.version, waiting: this.#mirror!.waiting }
-        : this.#snapshot;
+    const taken = this.#form.snapshot({ anew: options.snapshot === true });
     const keeps = (version: number): boolean =>
       taken === undefined || version > taken.version || taken.waiting.has(version);
     const snapshot =
@@ -455,8 +424,7 @@ export class BlockDocument implements EditTarget, Disposable {
 
   [Symbol.dispose](): void {
     this.#disposed = true;
-    this.#mirror?.[Symbol.dispose]();
-    this.#mirror = undefined;
+    this.#form[Symbol.dispose]();
   }
 
   /** Puts a change that is in the text already into the record and the index. */
@@ -469,63 +437,15 @@ export class BlockDocument implements EditTarget, Disposable {
     return { version: record.version, splices };
   }
 
-  /** Makes splices in the text, or leaves it as it was. */
-  #applyToText(splices: readonly Splice[]): void {
-    const rope = this.#rope;
-    if (splices.length === 1) {
-      const { at, remove, insert } = splices[0]!;
-      checkSplice(rope, at, remove, insert);
-      rope.splice(at, remove, insert);
-      return;
-    }
-    const done: Splice[] = [];
-    try {
-      for (const { at, remove, insert } of splices) {
-        checkSplice(rope, at, remove, insert);
-        done.push({ at, remove: insert.length, insert: rope.slice(at, at + remove) });
-        rope.splice(at, remove, insert);
-      }
-    } catch (error) {
-      for (const { at, remove, insert } of done.toReversed()) rope.splice(at, remove, insert);
-      throw error;
-    }
-  }
-
   /** What is merged into has to be born. */
   #upToDate(): Mirror {
     this.#checkUsable();
-    if (this.#birth === undefined) throw this.#notBorn();
-    return this.#current();
+    return this.#form.bornMirror;
   }
 
   #current(): Mirror {
     this.#checkUsable();
-    const mirror = (this.#mirror ??= this.#wake());
-    mirror.catchUp();
-    return mirror;
-  }
-
-  #wake(): Mirror {
-    const birth = this.#birth;
-    if (birth === undefined) throw this.#notBorn();
-    const { record } = this.#state;
-    if (this.#snapshot !== undefined) {
-      return Mirror.restore(record, this.#snapshot.bytes, this.#snapshot.version);
-    }
-    const text = readVersion(this.#state, birth);
-    const special = record.specials.get(birth);
-    if (special?.kind !== "birth" || sha256Text(text) !== special.hash) {
-      throw damaged(`the text of version ${birth} is not the one the document was born with`);
-    }
-    return Mirror.replay(record, birth, text);
-  }
-
-  #notBorn(): KumikoError {
-    return new KumikoError(
-      "not_born",
-      "The document has no replica form yet: commit a birth before exporting or importing.",
-      { version: this.version },
-    );
+    return this.#form.mirror;
   }
 
   #checkVersion(version: number, minimum = 0): void {
@@ -547,13 +467,4 @@ export class BlockDocument implements EditTarget, Disposable {
 
 function changes({ remove, insert }: Splice): boolean {
   return remove > 0 || insert !== "";
-}
-
-function checkSplice(rope: TextRope, at: number, remove: number, insert: string): void {
-  rope.checkBoundary(at);
-  if (remove !== 0) {
-    checkRange(at, at + remove, rope.length);
-    rope.checkBoundary(at + remove);
-  }
-  if (insert !== "") checkWellFormed(insert);
 }
