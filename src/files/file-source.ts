@@ -6,6 +6,7 @@ import { type Conflict, type Conflicts, isUndecided } from "./conflicts.ts";
 import { type Decided, Deciding } from "./deciding.ts";
 import type { Disk } from "./disk.ts";
 import { Following } from "./following.ts";
+import { DISK, type FoundText } from "./found-text.ts";
 import { type Base, Ledger, withMask } from "./ledger.ts";
 import { type MadeElsewhere, mergeMade } from "./made-elsewhere.ts";
 import { Making } from "./making.ts";
@@ -14,7 +15,7 @@ import { MountedFiles } from "./mounted-files.ts";
 import { absent, displaced, isThere, undecided } from "./refusals.ts";
 import { Saving } from "./saving.ts";
 import { Standing } from "./standing.ts";
-import { DISK, type FoundText, restless, Syncing } from "./syncing.ts";
+import { restless, Syncing } from "./syncing.ts";
 import { TakingIn } from "./taking-in.ts";
 
 export interface FileSourceOptions {

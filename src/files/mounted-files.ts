@@ -2,9 +2,9 @@ import { KeyedQueue, KumikoError } from "../base/index.ts";
 import type { Invocation, Kernel } from "../kernel/index.ts";
 import type { Disk } from "./disk.ts";
 import { sameIdentity } from "./file-stat.ts";
+import { DISK, type FoundText } from "./found-text.ts";
 import type { FileRecord } from "./ledger.ts";
 import { MountedFile } from "./mounted-file.ts";
-import { DISK, type FoundText } from "./syncing.ts";
 
 export interface MountedFilesPorts {
   readonly kernel: Kernel;

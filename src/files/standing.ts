@@ -3,10 +3,11 @@ import type { Kernel } from "../kernel/index.ts";
 import type { Conflicts } from "./conflicts.ts";
 import type { Disk } from "./disk.ts";
 import type { FileStatus } from "./file-status.ts";
+import type { Found } from "./found-text.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import type { MountedFiles } from "./mounted-files.ts";
 import { absent } from "./refusals.ts";
-import type { Found, Syncing } from "./syncing.ts";
+import type { Syncing } from "./syncing.ts";
 import { beginsLikeText } from "./text-form.ts";
 
 /** Bytes by which a file without a block is told to be text or not. */

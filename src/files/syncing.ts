@@ -4,25 +4,25 @@ import { type EditTarget, splitText } from "../blocks/index.ts";
 import type { Invocation, Kernel } from "../kernel/index.ts";
 import { type FolderRules, whenBothChanged } from "../permission/index.ts";
 import type { Claims } from "./claims.ts";
+import { commonBase, textBehind, textOf, writersSince } from "./common-base.ts";
 import { type Conflict, type Conflicts, isUndecided } from "./conflicts.ts";
 import type { Disk } from "./disk.ts";
 import type { StagedFile } from "./disk-file.ts";
-import { type FileIdentity, sameIdentity } from "./file-stat.ts";
-import type { Base, Ledger, Synced } from "./ledger.ts";
+import { sameIdentity } from "./file-stat.ts";
+import { DISK, type Found, type FoundText, readFound } from "./found-text.ts";
+import type { Ledger, Synced } from "./ledger.ts";
 import { type MergeConflict, type Merged, mergeTexts } from "./merge.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import { overwritten } from "./overwritten.ts";
-import { isRecent, madeFrom, withEarlier } from "./stale.ts";
+import { withEarlier } from "./stale.ts";
 import { TakenEpoch } from "./taken-epoch.ts";
 import type { StagedSave } from "./staged-saves.ts";
-import { afterSaving, readText, type TextForm, writeText } from "./text-form.ts";
+import { afterSaving, type TextForm, writeText } from "./text-form.ts";
 
 /** Characters above which a file is made ready only when it is saved: it would keep others waiting. */
 const LARGEST_STAGED = 256 * 1024;
 /** How often a save is tried again because the disk moved meanwhile. */
 const ATTEMPTS = 5;
-/** Versions among which an own save is looked for that was not written down before a crash. */
-const REMEMBERED = 64;
 
 export interface SyncingPorts {
   readonly kernel: Kernel;
@@ -35,19 +35,6 @@ export interface SyncingPorts {
   /** Bytes above which a file is not read as text. */
   readonly largest: number;
 }
-
-export interface FoundText {
-  readonly text: string;
-  readonly form: TextForm;
-  readonly hash: string;
-  readonly identity: FileIdentity;
-}
-
-/** What was found in the place of a file. */
-export type Found =
-  | { readonly kind: "same" | "absent" }
-  | { readonly kind: "unreadable"; readonly error: KumikoError }
-  | ({ readonly kind: "text" } & FoundText);
 
 const PLAIN: TextForm = { encoding: "utf-8", bom: false, crlf: false };
 
@@ -76,7 +63,7 @@ export class Syncing {
     if (identity === undefined) return { kind: "absent" };
     if (identity instanceof KumikoError) return { kind: "unreadable", error: identity };
     if (synced !== undefined && sameIdentity(identity, synced.identity)) return { kind: "same" };
-    const found = await this.#read(file.path, synced?.form);
+    const found = await readFound(this.#ports, file.path, synced?.form);
     if (found.kind !== "text" || found.hash !== synced?.hash) return found;
     // Touched, or saved anew with the same bytes.
     this.#synced(file, { ...synced, identity: found.identity });
@@ -86,18 +73,7 @@ export class Syncing {
   async read(path: string, before?: TextForm): Promise<Found> {
     const identity = await this.#ports.disk.atRest(path);
     if (identity instanceof KumikoError) return { kind: "unreadable", error: identity };
-    return identity === undefined ? { kind: "absent" } : this.#read(path, before);
-  }
-
-  async #read(path: string, before?: TextForm): Promise<Found> {
-    const { disk, largest } = this.#ports;
-    const read = await disk.read(path, largest);
-    if (read === undefined) return { kind: "absent" };
-    if (read instanceof KumikoError) return { kind: "unreadable", error: read };
-    const { bytes, stat: identity, hash: sum } = read;
-    const text = readText(bytes, largest, before);
-    if ("why" in text) return { kind: "unreadable", error: notText(path, text.why) };
-    return { kind: "text", ...text, hash: sum, identity };
+    return identity === undefined ? { kind: "absent" } : readFound(this.#ports, path, before);
   }
 
   /**
@@ -119,7 +95,7 @@ export class Syncing {
       const [file, text] = byBlock.get(block)!;
       const merged = this.#merge(file, target, text);
       merges.set(block, merged);
-      authors.set(block, writers(target, this.#commonBase(file, target, text)));
+      authors.set(block, writersSince(commonBase(file, target, text), target));
       return overwritten(target, merged.splices);
     };
     // What is on disk has happened, whoever did it.
@@ -243,11 +219,7 @@ export class Syncing {
     if (!claims.isAnnounced(file.path)) return undefined;
     const { base } = file.synced ?? {};
     const before =
-      base === undefined
-        ? ""
-        : await kernel.tryOut(file.block, (target) =>
-            "text" in base ? base.text : target.read(base.version),
-          );
+      base === undefined ? "" : await kernel.tryOut(file.block, (target) => textOf(base, target));
     return claims.of(file.path, { before, after });
   }
 
@@ -274,9 +246,11 @@ export class Syncing {
     const { kernel, conflicts } = this.#ports;
     const unsaved = await kernel.tryOut(file.block, (target) => {
       const memory = target.read();
-      const base = "text" in common ? common.text : target.read(common.version);
+      const base = textOf(common, target);
       const { version } = target;
-      return memory === base ? undefined : { memory, base, version, mine: writers(target, common) };
+      return memory === base
+        ? undefined
+        : { memory, base, version, mine: writersSince(common, target) };
     });
     if (unsaved !== undefined) {
       const { memory, base, version, mine } = unsaved;
@@ -355,7 +329,7 @@ export class Syncing {
       told: {
         version: target.version + 1,
         theirs: actor,
-        mine: writers(target, this.#commonBase(file, target, found)),
+        mine: writersSince(commonBase(file, target, found), target),
       },
     }));
     await this.#keep(file, foreseen.merged, foreseen.told);
@@ -400,32 +374,10 @@ export class Syncing {
   #merge(file: MountedFile, target: EditTarget, found: FoundText): Merged {
     const { level } = this.#ports.rules().levelOf(file.path);
     const memory = target.read();
-    const common = this.#commonBase(file, target, found);
+    const common = commonBase(file, target, found);
     // A file that came back, and nobody knows what it was: what is there stands.
-    const base = common === undefined ? memory : this.#base(common, target, found.text);
+    const base = common === undefined ? memory : textBehind(common, target, found.text);
     return mergeTexts({ base, memory, disk: found.text }, whenBothChanged(level));
-  }
-
-  /** What both sides last had in common: what was on disk before, when a program made what is there from that. */
-  #commonBase(
-    file: MountedFile,
-    target: EditTarget,
-    { text, identity }: FoundText,
-  ): Base | undefined {
-    if (file.synced === undefined) return file.left;
-    const bases = [file.synced, ...file.earlier.filter((each) => isRecent(each, identity))];
-    if (bases.length === 1) return file.synced.base;
-    const texts = bases.map(({ base }) => ("text" in base ? base.text : target.read(base.version)));
-    return bases[madeFrom(text, texts)]!.base;
-  }
-
-  /** The text that both sides last had in common: that of an own save which was not written down, if this is one. */
-  #base(base: Base, target: EditTarget, disk: string): string {
-    if ("text" in base) return base.text;
-    const oldest = Math.max(base.version + 1, target.version - REMEMBERED);
-    for (let version = target.version; version >= oldest; version--)
-      if (target.read(version) === disk) return disk;
-    return target.read(base.version);
   }
 }
 
@@ -444,36 +396,12 @@ function formed(text: string, wanted: TextForm): Formed | string {
   return { form, bytes, hash: hash("sha256", bytes) };
 }
 
-/** Who changed the block since it was what the disk was. */
-function writers(target: EditTarget, common: Base | undefined): string[] {
-  const base = common !== undefined && "version" in common ? common.version : 0;
-  const since = Array.from({ length: target.version - base }, (_, index) => base + 1 + index);
-  const all = target.authors(since).map(({ actor }) => actor);
-  return [...new Set(all)].filter((actor) => actor !== DISK.actor);
-}
-
 function isGone({ gone }: Conflict): boolean {
   return gone === true;
 }
 
 function wholeOf(text: string): MergeConflict["base"] {
   return { start: 0, end: splitText(text).lines.length, text };
-}
-
-/** Whoever changed a file without telling us. */
-export const DISK: Invocation = { actor: "disk", kind: "disk" };
-
-function notText(path: string, why: string): KumikoError {
-  const told: { readonly [why: string]: string } = {
-    binary: "it holds zero bytes, so it is no text",
-    undecodable: "it is neither UTF-8 nor UTF-16 with a mark",
-    too_large: "it is larger than the limit",
-  };
-  return new KumikoError(
-    "file_unreadable",
-    `${path} cannot be read as text: ${told[why] ?? why}. It is listed and left as it is.`,
-    { path, why },
-  );
 }
 
 export function restless(path: string): KumikoError {

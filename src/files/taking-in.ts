@@ -2,12 +2,13 @@ import type { Invocation, Kernel } from "../kernel/index.ts";
 import type { Claims } from "./claims.ts";
 import type { Disk } from "./disk.ts";
 import type { Following } from "./following.ts";
+import { DISK, type FoundText } from "./found-text.ts";
 import type { Stamp } from "./look.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import type { MountedFiles } from "./mounted-files.ts";
 import type { Came } from "./renames.ts";
 import type { Saving } from "./saving.ts";
-import { DISK, type FoundText, type Syncing } from "./syncing.ts";
+import type { Syncing } from "./syncing.ts";
 import { TakenEpoch } from "./taken-epoch.ts";
 
 export interface TakingInPorts {

@@ -1,0 +1,42 @@
+import type { EditTarget } from "../blocks/index.ts";
+import { DISK, type FoundText } from "./found-text.ts";
+import type { Base } from "./ledger.ts";
+import type { MountedFile } from "./mounted-file.ts";
+import { isRecent, madeFrom } from "./stale.ts";
+
+/** Versions among which an own save is looked for that was not written down before a crash. */
+const REMEMBERED = 64;
+
+/** What both sides last had in common: what was on disk before, when a program made what is there from that. */
+export function commonBase(
+  file: MountedFile,
+  target: EditTarget,
+  { text, identity }: FoundText,
+): Base | undefined {
+  if (file.synced === undefined) return file.left;
+  const bases = [file.synced, ...file.earlier.filter((each) => isRecent(each, identity))];
+  if (bases.length === 1) return file.synced.base;
+  const texts = bases.map(({ base }) => textOf(base, target));
+  return bases[madeFrom(text, texts)]!.base;
+}
+
+export function textOf(base: Base, target: EditTarget): string {
+  return "text" in base ? base.text : target.read(base.version);
+}
+
+/** The same, or that of an own save which was not written down, if what is on disk is one. */
+export function textBehind(base: Base, target: EditTarget, disk: string): string {
+  if ("text" in base) return base.text;
+  const oldest = Math.max(base.version + 1, target.version - REMEMBERED);
+  for (let version = target.version; version >= oldest; version--)
+    if (target.read(version) === disk) return disk;
+  return target.read(base.version);
+}
+
+/** Who changed the block since it was what the disk was. */
+export function writersSince(common: Base | undefined, target: EditTarget): string[] {
+  const base = common !== undefined && "version" in common ? common.version : 0;
+  const since = Array.from({ length: target.version - base }, (_, index) => base + 1 + index);
+  const all = target.authors(since).map(({ actor }) => actor);
+  return [...new Set(all)].filter((actor) => actor !== DISK.actor);
+}
