@@ -10,7 +10,8 @@ import { exitCode } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
 import { readVersion } from "../version.ts";
 import { askAsOwner } from "./ask.ts";
-import { McpRelay, type RelayTarget } from "./mcp-relay.ts";
+import { McpRelay } from "./mcp-relay.ts";
+import type { RelayTarget } from "./relay-requests.ts";
 
 export interface McpFlags {
   readonly home?: string;

@@ -1,46 +1,42 @@
-import { Agent, type IncomingMessage, request as httpRequest } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { randomUUID } from "node:crypto";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as later } from "node:timers/promises";
 import { KumikoError, LineReader } from "../../base/index.ts";
 import { eventsOf } from "./event-stream.ts";
+import {
+  asAnswer,
+  asRefusal,
+  clientOf,
+  headersOf,
+  type Message,
+  type Session,
+  sessionHeaders,
+  withCall,
+} from "./relayed-message.ts";
+import {
+  isGivenUp,
+  isLost,
+  isStopping,
+  RelayRequests,
+  type RequestPorts,
+  textOf,
+} from "./relay-requests.ts";
 
-export interface RelayTarget {
-  readonly url: URL;
-  readonly headers: { readonly [name: string]: string };
-}
-
-interface RelayPorts {
+interface RelayPorts extends RequestPorts {
   readonly input: Readable;
   readonly output: Writable;
   readonly signal: AbortSignal;
-  /** Of every request. */
-  readonly headers: { readonly [name: string]: string };
   actorOf(client: string): string;
-  /** Finds the server, again when it is gone. */
-  target(): Promise<RelayTarget>;
   failed(error: unknown): void;
   /** Milliseconds before whoever broke off, or is stopping, is asked again. */
   readonly retry?: number | undefined;
 }
 
-interface Message {
-  readonly id?: string | number;
-  readonly method?: string;
-  readonly params?: { readonly [name: string]: unknown } | null;
-}
-
-const META = "io.modelcontextprotocol/";
-const REFUSED = -32_000;
 const RETRY = 1_000;
 const TRIES = 3;
 /** As much as a request may have, and some air. */
 const LONGEST_LINE = 8 * 1024 * 1024;
-
-interface Session {
-  readonly id: string;
-  readonly version: string;
-}
 
 /**
  * Lines on one side, requests to the server's `/mcp` on the other. It understands no more of the protocol than how
@@ -49,7 +45,7 @@ interface Session {
  */
 export class McpRelay {
   readonly #ports: RelayPorts;
-  readonly #agent = new Agent({ keepAlive: true });
+  readonly #requests: RelayRequests;
   readonly #stopping = new AbortController();
   /** Requests under way, by their id: what 2026-07-28 cancels by hanging up. */
   readonly #open = new Map<string | number, AbortController>();
@@ -58,8 +54,6 @@ export class McpRelay {
   readonly #subscribed = new Set<string>();
   readonly #calls = randomUUID();
   #called = 0;
-  #target: Promise<RelayTarget> | undefined;
-  #actor: string | undefined;
   #initialize: Message | undefined;
   #session: Session | undefined;
   #reopening: Promise<void> | undefined;
@@ -68,7 +62,13 @@ export class McpRelay {
 
   constructor(ports: RelayPorts) {
     this.#ports = ports;
+    this.#requests = new RelayRequests(ports);
   }
+
+  readonly #newCall = (): string => {
+    this.#called += 1;
+    return `${this.#calls}-${this.#called}`;
+  };
 
   readonly #failed = (error: unknown): void => this.#ports.failed(error);
 
@@ -94,7 +94,7 @@ export class McpRelay {
       if (!signal.aborted) await Promise.all(underWay);
       await this.#leave();
       this.#stopping.abort();
-      this.#agent.destroy();
+      this.#requests[Symbol.dispose]();
     }
   }
 
@@ -132,7 +132,7 @@ export class McpRelay {
       if (this.#session === undefined) return open?.abort();
     }
     this.#remember(message);
-    const delivered = this.#deliver(this.#withCall(message));
+    const delivered = this.#deliver(withCall(message, this.#newCall));
     // It ends when somebody ends it: nobody waits for that.
     if (message.method === "subscriptions/listen") return void delivered.catch(this.#failed);
     await delivered;
@@ -148,7 +148,7 @@ export class McpRelay {
         if (await this.#post(message, tries)) return;
       } catch (error) {
         if (this.#stopping.signal.aborted || isGivenUp(error)) return;
-        this.#target = undefined;
+        this.#requests.lookAgain();
         if (isStopping(error) && tries < TRIES) await this.#later();
         if (!isLost(error) || tries >= TRIES) {
           await this.#refuse(message, error);
@@ -167,7 +167,7 @@ export class McpRelay {
     const waits = id !== undefined && method !== undefined;
     if (waits) this.#open.set(id, stopping);
     try {
-      const response = await this.#send(
+      const response = await this.#requests.send(
         "POST",
         this.#headersFor(message),
         message,
@@ -180,7 +180,7 @@ export class McpRelay {
       // The owner's token was revoked: there may be a new one.
       if (response.statusCode === 401 && tries === 1) {
         response.resume();
-        this.#target = undefined;
+        this.#requests.lookAgain();
         return false;
       }
       if (method === "initialize") await this.#begun(message, response);
@@ -218,7 +218,7 @@ export class McpRelay {
   /** Begins the session anew, with what the client said when it began, and what it listens to. */
   async #reopen(): Promise<void> {
     const initialize = this.#initialize!;
-    const response = await this.#send("POST", this.#headersFor(initialize), initialize);
+    const response = await this.#requests.send("POST", this.#headersFor(initialize), initialize);
     const id = response.headers["mcp-session-id"];
     for await (const { data } of eventsOf(response)) {
       if (data === "") continue;
@@ -229,7 +229,9 @@ export class McpRelay {
     if (this.#session === undefined)
       throw new KumikoError("unreachable", "The server does not begin a session again.", {});
     const quietly = async (each: Message): Promise<void> =>
-      void (await this.#send("POST", this.#headersFor(each), { jsonrpc: "2.0", ...each })).resume();
+      void (
+        await this.#requests.send("POST", this.#headersFor(each), { jsonrpc: "2.0", ...each })
+      ).resume();
     await quietly({ method: "notifications/initialized" });
     for (const uri of this.#subscribed)
       await quietly({ id: randomUUID(), method: "resources/subscribe", params: { uri } });
@@ -245,11 +247,15 @@ export class McpRelay {
       try {
         const headers = {
           accept: "text/event-stream",
-          "mcp-session-id": session.id,
-          "mcp-protocol-version": session.version,
+          ...sessionHeaders(session),
           ...(last !== undefined && { "last-event-id": last }),
         };
-        const response = await this.#send("GET", headers, undefined, this.#stopping.signal);
+        const response = await this.#requests.send(
+          "GET",
+          headers,
+          undefined,
+          this.#stopping.signal,
+        );
         if (response.statusCode !== 200) {
           response.resume();
           return;
@@ -320,58 +326,9 @@ export class McpRelay {
   }
 
   #headersFor(message: Message): { [name: string]: string } {
-    const meta = message.params?.["_meta"] as { readonly [key: string]: unknown } | undefined;
-    const version = meta?.[`${META}protocolVersion`];
-    const client = (meta?.[`${META}clientInfo`] ?? message.params?.["clientInfo"]) as
-      | { readonly name?: unknown }
-      | undefined;
-    if (typeof client?.name === "string") this.#actor = this.#ports.actorOf(client.name);
-    const base = {
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-    };
-    if (typeof version === "string") {
-      const name = message.params?.["name"] ?? message.params?.["uri"];
-      return {
-        ...base,
-        "mcp-protocol-version": version,
-        "mcp-method": message.method ?? "",
-        ...(typeof name === "string" && { "mcp-name": headerValue(name) }),
-      };
-    }
-    if (this.#session === undefined) return base;
-    const { id, version: negotiated } = this.#session;
-    return { ...base, "mcp-session-id": id, "mcp-protocol-version": negotiated };
-  }
-
-  async #send(
-    method: "GET" | "POST" | "DELETE",
-    headers: { readonly [name: string]: string },
-    body?: unknown,
-    signal?: AbortSignal,
-  ): Promise<IncomingMessage> {
-    const finding = (this.#target ??= this.#ports.target());
-    finding.catch(() => (this.#target = undefined));
-    const target = await finding;
-    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const request = httpRequest(
-      target.url,
-      {
-        method,
-        agent: this.#agent,
-        headers: {
-          ...this.#ports.headers,
-          ...target.headers,
-          ...(this.#actor !== undefined && { "kumiko-actor": this.#actor }),
-          ...headers,
-        },
-        ...(signal !== undefined && { signal }),
-      },
-      resolve,
-    );
-    request.on("error", reject);
-    request.end(body === undefined ? undefined : JSON.stringify(body));
-    return promise;
+    const client = clientOf(message);
+    if (client !== undefined) this.#requests.actor = this.#ports.actorOf(client);
+    return headersOf(message, this.#session);
   }
 
   #remember({ method, params }: Message): void {
@@ -381,23 +338,10 @@ export class McpRelay {
     if (method === "resources/unsubscribe") this.#subscribed.delete(uri);
   }
 
-  /** Makes it safe to send twice. */
-  #withCall(message: Message): Message {
-    if (message.method !== "tools/call") return message;
-    const params = message.params ?? {};
-    const meta = (params["_meta"] ?? {}) as { readonly [key: string]: unknown };
-    if (meta["kumiko/call"] !== undefined) return message;
-    this.#called += 1;
-    const call = `${this.#calls}-${this.#called}`;
-    return { ...message, params: { ...params, _meta: { ...meta, "kumiko/call": call } } };
-  }
-
   async #refuse({ id }: Message, error: unknown): Promise<void> {
     this.#ports.failed(error);
     if (id === undefined) return;
-    const message = error instanceof Error ? error.message : String(error);
-    const data = error instanceof KumikoError ? { kumiko: error.toJSON() } : undefined;
-    await this.#write({ jsonrpc: "2.0", id, error: { code: REFUSED, message, data } });
+    await this.#write(asRefusal(id, error));
   }
 
   /** The server need not wait until the session expires. */
@@ -405,11 +349,12 @@ export class McpRelay {
     const session = this.#session;
     if (session === undefined) return;
     this.#session = undefined;
-    const headers = { "mcp-session-id": session.id, "mcp-protocol-version": session.version };
-    await this.#send("DELETE", headers, undefined, AbortSignal.timeout(RETRY)).then(
-      (response) => response.resume(),
-      () => undefined,
-    );
+    await this.#requests
+      .send("DELETE", sessionHeaders(session), undefined, AbortSignal.timeout(RETRY))
+      .then(
+        (response) => response.resume(),
+        () => undefined,
+      );
   }
 
   #write(message: unknown): Promise<void> {
@@ -428,11 +373,6 @@ export class McpRelay {
   }
 }
 
-function asAnswer(id: string | number, { error }: { readonly error?: unknown }): unknown {
-  const { message = "The server refused it." } = (error ?? {}) as { message?: string };
-  return { jsonrpc: "2.0", id, error: { code: REFUSED, message, data: { kumiko: error } } };
-}
-
 function parsed(body: string): { readonly [name: string]: unknown } | undefined {
   try {
     const value: unknown = JSON.parse(body);
@@ -440,31 +380,4 @@ function parsed(body: string): { readonly [name: string]: unknown } | undefined 
   } catch {
     return undefined;
   }
-}
-
-async function textOf(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-/** Other characters than these would not pass: they travel as the protocol says. */
-function headerValue(text: string): string {
-  return /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text)
-    ? text
-    : `=?base64?${Buffer.from(text, "utf8").toString("base64")}?=`;
-}
-
-/** The way to the server broke off, or there was none. */
-function isLost(error: unknown): boolean {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  return ["ECONNREFUSED", "ECONNRESET", "EPIPE", "unreachable", "closing"].includes(code);
-}
-
-function isStopping(error: unknown): boolean {
-  return error instanceof KumikoError && error.code === "closing";
-}
-
-function isGivenUp(error: unknown): boolean {
-  return error instanceof Error && error.name === "AbortError";
 }
