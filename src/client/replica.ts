@@ -1,6 +1,8 @@
 import { KumikoError } from "../base/index.ts";
 import type { ReplicaText, Splice } from "../blocks/index.ts";
-import { type ClientFrame, replicaLimits, type ServerFrame } from "../protocol/replica-frame.ts";
+import type { ClientFrame, ServerFrame } from "../protocol/replica-frame.ts";
+import { ReplicaOpening } from "./replica-opening.ts";
+import { ReplicaPushes } from "./replica-pushes.ts";
 import { Unsent, type UnsentText } from "./unsent.ts";
 
 /**
@@ -34,23 +36,8 @@ export interface ReplicaPorts {
   closed(): void;
 }
 
-interface Opening {
-  readonly opened: Extract<ServerFrame, { kind: "opened" }>;
-  readonly parts: Uint8Array[];
-  length: number;
-  /** Updates that came before all of it was there. */
-  readonly later: Extract<ServerFrame, { kind: "update" }>[];
-}
-
-type PushFrame = Extract<ClientFrame, { kind: "push" }>;
 type Listener<News> = (news: News) => void;
 
-/**
- * Loro takes half a second for a large insertion that does not follow an operation of the same peer, and next to
- * nothing when it does. So of what is longer than this, a beginning is sent first.
- */
-const MUCH = 4_000;
-const BEGINNING = 1_000;
 /** How long to wait when a server says to try again and not when. */
 const AGAIN = 500;
 
@@ -62,12 +49,13 @@ export class Replica implements Disposable {
   readonly block: string;
   readonly #ports: ReplicaPorts;
   readonly #unsent = new Unsent();
+  readonly #pushes = new ReplicaPushes(this.#unsent);
   readonly #changed = new Set<Listener<ReplicaNews>>();
   readonly #states = new Set<Listener<ReplicaState>>();
   readonly #refusals = new Set<Listener<RefusedText>>();
   readonly #waiting = new Set<() => void>();
   #copy: ReplicaText | undefined;
-  #opening: Opening | undefined;
+  #opening: ReplicaOpening | undefined;
   #connected = false;
   #open = false;
   #state: ReplicaState = "connecting";
@@ -75,11 +63,6 @@ export class Replica implements Disposable {
   #readOnly: KumikoError | undefined;
   #generation = 0;
   #version = 0;
-  /** How many of its own operations are on disk. */
-  #durable = 0;
-  /** The number behind those that are under way, and behind those that are to follow them at once. */
-  #sent = 0;
-  #flight = 0;
   #flushing = false;
   /** Made without connection, and not sent since. */
   #offline = false;
@@ -226,8 +209,8 @@ export class Replica implements Disposable {
   async #receive(frame: ServerFrame): Promise<void> {
     switch (frame.kind) {
       case "opened":
-        this.#opening = { opened: frame, parts: [], length: 0, later: [] };
-        if (frame.length === 0) await this.#opened(this.#opening);
+        this.#opening = new ReplicaOpening(frame);
+        if (this.#opening.isComplete) await this.#opened(this.#opening);
         break;
       case "part":
         await this.#part(frame.bytes);
@@ -266,14 +249,12 @@ export class Replica implements Disposable {
   async #part(bytes: Uint8Array): Promise<void> {
     const opening = this.#opening;
     if (opening === undefined) return;
-    opening.parts.push(bytes);
-    opening.length += bytes.length;
-    if (opening.length >= opening.opened.length) await this.#opened(opening);
+    opening.add(bytes);
+    if (opening.isComplete) await this.#opened(opening);
   }
 
-  async #opened(opening: Opening): Promise<void> {
-    const { opened, later } = opening;
-    const bytes = joined(opening.parts);
+  async #opened(opening: ReplicaOpening): Promise<void> {
+    const { opened, later, bytes } = opening;
     if (opened.whole) {
       const copy = await this.#ports.copy(bytes);
       // Something else may have happened while the first copy was loaded.
@@ -289,12 +270,8 @@ export class Replica implements Disposable {
     this.#opening = undefined;
     this.#generation = opened.generation;
     this.#version = opened.blockVersion;
-    this.#durable = opened.counter;
-    this.#sent = opened.counter;
+    this.#pushes.opened(opened.counter);
     this.#open = true;
-    if (opened.counter >= this.#flight) this.#unsent.landed();
-    else this.#unsent.grounded();
-    this.#flight = opened.counter;
     this.#enter("live");
     for (const frame of later) this.#update(frame);
     this.#flush();
@@ -317,13 +294,9 @@ export class Replica implements Disposable {
   }
 
   #accepted({ counter, blockVersion }: Extract<ServerFrame, { kind: "accepted" }>): void {
-    this.#durable = counter;
     // What others did before it may still be on its way, in a frame that ends with this very version.
     if (blockVersion === this.#version + 1) this.#version = blockVersion;
-    if (counter >= this.#flight) {
-      this.#unsent.landed();
-      this.#offline = false;
-    }
+    if (this.#pushes.accepted(counter)) this.#offline = false;
     this.#flush();
     this.#look();
   }
@@ -351,7 +324,7 @@ export class Replica implements Disposable {
     this.#handBack(error);
     this.#copy?.[Symbol.dispose]();
     this.#copy = undefined;
-    this.#flight = 0;
+    this.#pushes.forget();
     if (this.#connected) this.#ask();
   }
 
@@ -376,37 +349,10 @@ export class Replica implements Disposable {
   /** One frame at a time: what is typed meanwhile goes into the next. */
   #flush(): void {
     const copy = this.#copy;
-    if (copy === undefined || !this.#open || this.#sent > this.#durable) return;
-    const end = copy.counter;
-    if (end === this.#durable) {
-      this.#unsent.clear();
-      this.#look();
-      return;
-    }
-    const begins = this.#flight <= this.#durable;
-    if (begins) {
-      this.#flight = end;
-      this.#unsent.fly();
-    }
-    const much = this.#flight - this.#durable > MUCH;
-    let to = begins && much ? this.#durable + BEGINNING : this.#flight;
-    let update = copy.exportOwn(this.#durable, to);
-    while (update.length > replicaLimits.update) {
-      to = this.#durable + Math.ceil((to - this.#durable) / 2);
-      update = copy.exportOwn(this.#durable, to);
-    }
-    this.#sent = to;
-    const counter = this.#durable;
-    const { block } = this;
-    const live = !this.#offline;
-    this.#ports.send({
-      kind: "push",
-      block,
-      counter,
-      live,
-      update,
-      typed: typedIn(copy, counter, to),
-    });
+    if (copy === undefined || !this.#open || this.#pushes.isUnderWay) return;
+    const push = this.#pushes.next(copy);
+    if (push === undefined) this.#look();
+    else this.#ports.send({ kind: "push", block: this.block, live: !this.#offline, ...push });
   }
 
   #held(): ReplicaText {
@@ -457,27 +403,6 @@ export class Replica implements Disposable {
 function listening<News>(listeners: Set<Listener<News>>, listener: Listener<News>): Disposable {
   listeners.add(listener);
   return { [Symbol.dispose]: () => void listeners.delete(listener) };
-}
-
-/** What is short is told in plain words, too: it can be taken without looking into bytes. */
-function typedIn(copy: ReplicaText, from: number, to: number): PushFrame["typed"] {
-  const typing = copy.typing(from, to);
-  if (typing === undefined) return undefined;
-  const { after, at, text } = typing;
-  const short = text.length <= replicaLimits.typed && after.length <= replicaLimits.after;
-  return short ? { after, at, text } : undefined;
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const [first] = parts;
-  if (parts.length === 1) return first!;
-  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
 }
 
 function becameAnother(block: string): KumikoError {
