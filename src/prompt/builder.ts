@@ -1,10 +1,5 @@
-import {
-  type Attrs,
-  type BlockInit,
-  PromptBlock,
-  type Role,
-  type TextOptions,
-} from "./prompt-block.ts";
+import type { Attrs, BlockInit, Role } from "./block-facts.ts";
+import { PromptBlock, type TextOptions } from "./prompt-block.ts";
 
 type Fill = string | ((inside: PromptBuilder) => void);
 

@@ -1,4 +1,4 @@
-import type { BlockFacts } from "./prompt-block.ts";
+import type { BlockFacts } from "./block-facts.ts";
 import type { StoredItem } from "./stored.ts";
 import { inverseStep } from "./tree.ts";
 

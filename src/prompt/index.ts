@@ -1,3 +1,4 @@
+export type { Attrs, AttrValue, BlockInit, BlockState, Role } from "./block-facts.ts";
 export type { PromptBuilder } from "./builder.ts";
 export { Chunk, type ChunkInit, type ChunkStyle } from "./chunk.ts";
 export { type Confidence, confidenceOf, type UnsureSpan, unsureSpans } from "./confidence.ts";
@@ -9,15 +10,7 @@ export { MarkdownParser, parseMarkdown } from "./markdown-parser.ts";
 export { Mutator, registerMutator } from "./mutators.ts";
 export { type Diagnostic, type Parsed, type ParseEvent, reduceEvents } from "./parse-events.ts";
 export { type Piece, prompt } from "./prompt.ts";
-export {
-  type Attrs,
-  type AttrValue,
-  type BlockInit,
-  type BlockState,
-  PromptBlock,
-  type Role,
-  type TextOptions,
-} from "./prompt-block.ts";
+export { PromptBlock, type TextOptions } from "./prompt-block.ts";
 export { type Message, render, Rendered, type RenderedSpan } from "./render.ts";
 export type { StoredItem, StoredTree } from "./stored.ts";
 export {

@@ -1,4 +1,5 @@
-import type { Attrs, PromptBlock } from "./prompt-block.ts";
+import type { Attrs } from "./block-facts.ts";
+import type { PromptBlock } from "./prompt-block.ts";
 import { TreeWriter } from "./tree-writer.ts";
 
 /** Why a block ended: it was closed, something around it was, or the input ended. */

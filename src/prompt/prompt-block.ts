@@ -1,4 +1,14 @@
 import { KumikoError } from "../base/errors.ts";
+import {
+  type Attrs,
+  type BlockFacts,
+  type BlockInit,
+  type BlockState,
+  changedFacts,
+  type FactChanges,
+  factsOf,
+  type Role,
+} from "./block-facts.ts";
 import type { Chunk, ChunkStyle } from "./chunk.ts";
 import type { Edit, EditListener } from "./edits.ts";
 import { freshId } from "./ids.ts";
@@ -10,35 +20,6 @@ import { loadContents, storeContent, type StoredTree } from "./stored.ts";
 import { appendTo, deleteRange, insertAt, prependTo, replaceRange, splitAt } from "./text-edits.ts";
 import { type Content, contentAfter, contentBefore, firstContent, Tree } from "./tree.ts";
 import { moveBlock, putChild, takeChild } from "./tree-edits.ts";
-
-export type Role = "system" | "user" | "model" | "tool" | (string & {});
-export type AttrValue = string | number | boolean | null;
-export type Attrs = { readonly [name: string]: AttrValue };
-
-/**
- * Whether a block's regions stand in its text. `logical`: no; its text is what it says, and rendering
- * adds tags, bullets and escapes. `open` and `closed`: yes; its text is what a model reads.
- */
-export type BlockState = "logical" | "open" | "closed";
-
-/** What a block is apart from its text and its place. */
-export interface BlockFacts {
-  readonly ownRole: Role | null;
-  readonly tags: readonly string[];
-  readonly style: readonly string[];
-  readonly attrs: Attrs;
-  readonly state: BlockState;
-}
-
-export interface BlockInit {
-  readonly text?: string | undefined;
-  readonly role?: Role | null | undefined;
-  readonly tags?: readonly string[] | undefined;
-  readonly style?: string | readonly string[] | undefined;
-  readonly attrs?: Attrs | undefined;
-  readonly state?: BlockState | undefined;
-  readonly id?: string | undefined;
-}
 
 export interface TextOptions {
   readonly logprob?: number | null | undefined;
@@ -61,9 +42,6 @@ export class BlockEnd extends Item {
   }
 }
 
-const NOTHING: readonly string[] = Object.freeze([]);
-const NO_ATTRS: Attrs = Object.freeze({});
-
 /**
  * A node of tree-structured text. It answers as if one string belonged to the root; where anything
  * stands is derived from the sequence of all chunks, blocks and ends, and stored nowhere.
@@ -83,31 +61,15 @@ export class PromptBlock extends Item implements Disposable {
   /** `facts` are taken as they are, without a copy: parsers make blocks by the hundred thousand. */
   constructor(init: string | BlockInit = {}, facts?: BlockFacts) {
     super();
-    if (facts !== undefined) {
-      this.ownRole = facts.ownRole;
-      this.tags = facts.tags;
-      this.style = facts.style;
-      this.attrs = facts.attrs;
-      this.state = facts.state;
-      this.#id = (init as BlockInit).id;
-      return;
-    }
-    if (typeof init === "string") {
-      this.ownRole = null;
-      this.tags = this.style = NOTHING;
-      this.attrs = NO_ATTRS;
-      this.state = "logical";
-      this.append(init);
-      return;
-    }
-    const { text, role = null, tags = NOTHING, style = NOTHING, attrs = NO_ATTRS } = init;
-    this.ownRole = role;
-    this.tags = Object.isFrozen(tags) ? tags : Object.freeze([...tags]);
-    this.style = words(style);
-    this.attrs = Object.isFrozen(attrs) ? attrs : Object.freeze({ ...attrs });
-    this.state = init.state ?? "logical";
-    this.#id = init.id;
-    if (text !== undefined) this.append(text);
+    const { ownRole, tags, style, attrs, state } = facts ?? factsOf(init);
+    this.ownRole = ownRole;
+    this.tags = tags;
+    this.style = style;
+    this.attrs = attrs;
+    this.state = state;
+    const { id, text } = typeof init === "string" ? { id: undefined, text: init } : init;
+    this.#id = id;
+    if (facts === undefined && text !== undefined) this.append(text);
   }
 
   get kind(): "block" {
@@ -389,17 +351,8 @@ export class PromptBlock extends Item implements Disposable {
     return loadContents(storeContent(this), !keepIds)[0] as PromptBlock;
   }
 
-  set(facts: Partial<Omit<BlockInit, "text" | "id">>): void {
-    const { role, tags, style, attrs, state } = facts;
-    this.tree.edit("set", () =>
-      this.tree.set(this, {
-        ownRole: role === undefined ? this.ownRole : role,
-        tags: tags === undefined ? this.tags : Object.freeze([...tags]),
-        style: style === undefined ? this.style : words(style),
-        attrs: attrs === undefined ? this.attrs : Object.freeze({ ...attrs }),
-        state: state ?? this.state,
-      }),
-    );
+  set(facts: FactChanges): void {
+    this.tree.edit("set", () => this.tree.set(this, changedFacts(this, facts)));
   }
 
   // ——— building
@@ -447,10 +400,4 @@ export class PromptBlock extends Item implements Disposable {
   override toString(): string {
     return this.text;
   }
-}
-
-function words(style: string | readonly string[]): readonly string[] {
-  if (typeof style === "string")
-    return Object.freeze(style.split(" ").filter((word) => word !== ""));
-  return Object.isFrozen(style) ? style : Object.freeze([...style]);
 }

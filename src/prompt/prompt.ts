@@ -1,7 +1,8 @@
+import type { BlockInit } from "./block-facts.ts";
 import { PromptBuilder } from "./builder.ts";
 import { Chunk, type ChunkInit } from "./chunk.ts";
 import { parseMarkdown } from "./markdown-parser.ts";
-import { type BlockInit, PromptBlock } from "./prompt-block.ts";
+import { PromptBlock } from "./prompt-block.ts";
 import { loadTree, type StoredTree } from "./stored.ts";
 import { parseXml, type XmlParserOptions } from "./xml-parser.ts";
 

@@ -1,6 +1,7 @@
+import type { Role } from "./block-facts.ts";
 import type { Chunk } from "./chunk.ts";
 import { Mutator } from "./mutator.ts";
-import type { PromptBlock, Role } from "./prompt-block.ts";
+import type { PromptBlock } from "./prompt-block.ts";
 
 /** Where a stretch of rendered text comes from. Without a chunk it is what the block's style adds. */
 export interface RenderedSpan {

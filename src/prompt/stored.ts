@@ -1,6 +1,7 @@
 import { KumikoError } from "../base/errors.ts";
+import type { AttrValue, BlockState, Role } from "./block-facts.ts";
 import { Chunk } from "./chunk.ts";
-import { type AttrValue, type BlockState, PromptBlock, type Role } from "./prompt-block.ts";
+import { PromptBlock } from "./prompt-block.ts";
 import type { Content } from "./tree.ts";
 import type { Writable } from "./writable.ts";
 

@@ -1,5 +1,6 @@
 import { KumikoError } from "../base/errors.ts";
-import { type BlockInit, PromptBlock } from "./prompt-block.ts";
+import type { BlockInit } from "./block-facts.ts";
+import { PromptBlock } from "./prompt-block.ts";
 import { contentAfter, firstContent } from "./tree.ts";
 
 /** `index` is a place among the children; null: behind them all. */

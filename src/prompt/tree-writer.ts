@@ -1,7 +1,8 @@
+import type { Attrs, BlockFacts, BlockInit } from "./block-facts.ts";
 import { Chunk } from "./chunk.ts";
 import type { IdSource } from "./ids.ts";
 import type { Ending, ParseEvent } from "./parse-events.ts";
-import { type Attrs, type BlockFacts, type BlockInit, PromptBlock } from "./prompt-block.ts";
+import { PromptBlock } from "./prompt-block.ts";
 import type { TailLeaf } from "./tail-leaf.ts";
 import type { Tree } from "./tree.ts";
 import type { Writable } from "./writable.ts";

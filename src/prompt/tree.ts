@@ -1,7 +1,8 @@
 import { KumikoError } from "../base/errors.ts";
+import type { BlockFacts } from "./block-facts.ts";
 import { Chunk } from "./chunk.ts";
 import type { Edit, EditListener, Step } from "./edits.ts";
-import type { BlockEnd, BlockFacts, PromptBlock } from "./prompt-block.ts";
+import type { BlockEnd, PromptBlock } from "./prompt-block.ts";
 import { type Item, type ItemLeaf, nextItem, previousItem, Sequence } from "./sequence.ts";
 import { loadContents, storeChunk, storeContent, type StoredItem } from "./stored.ts";
 import { EndsLeaf, TailLeaf } from "./tail-leaf.ts";

@@ -1,8 +1,9 @@
+import type { Attrs, AttrValue } from "./block-facts.ts";
 import { decodeEntities } from "./entities.ts";
 import { FenceScan } from "./fence-scan.ts";
 import type { IdSource } from "./ids.ts";
 import type { Diagnostic, ParseEvent, Parsed } from "./parse-events.ts";
-import type { Attrs, AttrValue, PromptBlock } from "./prompt-block.ts";
+import type { PromptBlock } from "./prompt-block.ts";
 import { Source } from "./source.ts";
 import { type Scanned, TagScan } from "./tag-scan.ts";
 import { TreeWriter } from "./tree-writer.ts";
