@@ -13,6 +13,20 @@ export type ChunkStyle =
   | "markup"
   | (string & {});
 
+const REGIONS: ReadonlySet<string> = new Set([
+  "prefix",
+  "postfix",
+  "separator",
+  "comment",
+  "markup",
+  "cdata",
+]);
+
+/** Whether what a chunk says is its block's markup: written once and never escaped. */
+export function isRegion(style: ChunkStyle | null): boolean {
+  return style !== null && REGIONS.has(style);
+}
+
 export interface ChunkInit {
   readonly text: string;
   readonly logprob?: number | null | undefined;

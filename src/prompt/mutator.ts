@@ -1,4 +1,4 @@
-import { Chunk } from "./chunk.ts";
+import { Chunk, isRegion } from "./chunk.ts";
 import type { BlockEnd, PromptBlock, TextOptions } from "./prompt-block.ts";
 import { type Content, contentAfter, contentBefore, firstContent } from "./tree.ts";
 
@@ -121,7 +121,7 @@ export class Mutator {
       run = "";
     };
     for (const content of block.contents()) {
-      if (content.kind === "chunk" && !REGIONS.has(content.style ?? "")) {
+      if (content.kind === "chunk" && !isRegion(content.style)) {
         run += content.text;
         continue;
       }
@@ -297,15 +297,6 @@ export class Mutator {
     return text;
   }
 }
-
-const REGIONS: ReadonlySet<string> = new Set([
-  "prefix",
-  "postfix",
-  "separator",
-  "comment",
-  "markup",
-  "cdata",
-]);
 
 /** A child whose text its parent's style unescapes, such as plain text inside a tag. */
 function valueWithin(mutator: Mutator, child: PromptBlock): string {

@@ -1,5 +1,5 @@
 import type { Role } from "./block-facts.ts";
-import type { Chunk } from "./chunk.ts";
+import { type Chunk, isRegion } from "./chunk.ts";
 import { Mutator } from "./mutator.ts";
 import type { PromptBlock } from "./prompt-block.ts";
 
@@ -102,15 +102,6 @@ export function render(block: PromptBlock): Rendered {
 
 /** Enough of the text before to know how its line begins. */
 const TAIL = 32;
-/** Styles that are written once and never escaped. */
-const REGIONS: ReadonlySet<string> = new Set([
-  "prefix",
-  "postfix",
-  "separator",
-  "comment",
-  "markup",
-  "cdata",
-]);
 
 class Rendering {
   #text = "";
@@ -173,13 +164,13 @@ class Rendering {
 
   #chunk(chunk: Chunk): void {
     const level = this.#levels.at(-1)!;
-    const isRegion = REGIONS.has(chunk.style ?? "");
-    if (level.isLogical && !isRegion && level.last === "child") {
+    const isMarkup = isRegion(chunk.style);
+    if (level.isLogical && !isMarkup && level.last === "child") {
       this.#emit(level, level.mutator.separator, null, true);
       if (level.isAfterLine && !chunk.text.startsWith("\n")) this.#startLine(level);
     }
     let { text } = chunk;
-    if (level.isLogical && !isRegion) {
+    if (level.isLogical && !isMarkup) {
       const before = this.#text.slice(-TAIL);
       for (const mutator of level.escapes) text = mutator.escape(text, before);
     }
