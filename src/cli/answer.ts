@@ -35,7 +35,7 @@ export function printedDiff(terminal: Terminal, diff: string): string {
     .join("\n");
 }
 
-interface Answering {
+export interface Answering {
   /** Programs that call a tool get its facts as the tool gave them. */
   readonly countFrom?: 0 | 1;
   /** What to do about it, in this command's own words. */

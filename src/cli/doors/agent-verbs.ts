@@ -2,11 +2,10 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { KumikoError } from "../../base/index.ts";
 import { answering } from "../answer.ts";
 import type { Terminal } from "../terminal.ts";
+import type { Finish } from "../verbs-in.ts";
 import { agentNames } from "./agents.ts";
 import type { ConnectFlags } from "./connect-command.ts";
 import type { WatchFlags } from "./watch-command.ts";
-
-type Finish = (code: number) => void;
 
 /** Adds `watch` and `connect`. */
 export function addAgentVerbs(terminal: Terminal, program: Command, finish: Finish): void {

@@ -1,20 +1,17 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { answering } from "../answer.ts";
 import type { Terminal } from "../terminal.ts";
+import { type Finish, type VerbForm, verbsIn } from "../verbs-in.ts";
 import type { ServeFlags } from "./serve-command.ts";
 import type { StatusFlags } from "./status-command.ts";
 import type { NewTokenFlags, RevokeFlags } from "./token-command.ts";
 
-type Finish = (code: number) => void;
 type Flags = ServeFlags & StatusFlags & NewTokenFlags & RevokeFlags;
 
 /** Adds the verbs about the server of a home. */
 export function addDoorVerbs(terminal: Terminal, program: Command, finish: Finish): void {
-  const verb = verbIn(terminal, program, finish);
-  verb(
-    "serve",
-    "run the server, with a kernel for this folder; also without any verb",
-    (_, flags) => import("./serve-command.ts").then(({ serve }) => serve(terminal, flags)),
+  const verb = verbsIn<Flags>(terminal, program, finish, ofServer);
+  verb("serve", "run the server, with a kernel for this folder; also without any verb", (flags) =>
+    import("./serve-command.ts").then(({ serve }) => serve(terminal, flags)),
   )
     .option("--port <n>", "the port (default: 5864, or any that is free)", portOf)
     .option("--host <address>", "the address to listen on (default: 127.0.0.1, this machine only)")
@@ -24,7 +21,7 @@ export function addDoorVerbs(terminal: Terminal, program: Command, finish: Finis
   verb(
     "status [path]",
     "say which server runs, its kernels and who is connected; of a path, how the file stands",
-    (path, flags) =>
+    (flags, path) =>
       path === ""
         ? import("./status-command.ts").then(({ showStatus }) => showStatus(terminal, flags))
         : import("../files/status-file.ts").then(({ showFileStatus }) =>
@@ -36,9 +33,9 @@ export function addDoorVerbs(terminal: Terminal, program: Command, finish: Finis
     .command("token")
     .description("make, list and revoke tokens, with or without a server")
     .helpCommand(false);
-  const token = verbIn(terminal, group, finish);
+  const token = verbsIn<Flags>(terminal, group, finish, ofServer);
   const load = () => import("./token-command.ts");
-  token("new", "make a token and print it, once", (_, flags) =>
+  token("new", "make a token and print it, once", (flags) =>
     load().then(({ newToken }) => newToken(terminal, flags)),
   )
     .option("--for <actor>", "in whose name it acts (default: yours)")
@@ -47,37 +44,23 @@ export function addDoorVerbs(terminal: Terminal, program: Command, finish: Finis
     .option("--kernels <ids>", "only for these kernels (default: all)", listed)
     .option("--expires <when>", "in 15m, 12h or 30d (default: never)")
     .option("--label <text>", "for you, to tell it from others");
-  token("list", "list the tokens, without their secrets", (_, flags) =>
+  token("list", "list the tokens, without their secrets", (flags) =>
     load().then(({ listTokens }) => listTokens(terminal, flags)),
   );
-  token("revoke <id>", "revoke a token and all it minted; its connections end", (id, flags) =>
+  token("revoke <id>", "revoke a token and all it minted; its connections end", (flags, id) =>
     load().then(({ revokeToken }) => revokeToken(terminal, id, flags)),
   ).option("-y, --yes", "also the owner's own, and with it everything that hangs on it");
 }
 
-/** Declares verbs that take one name or none. */
-function verbIn(terminal: Terminal, group: Command, finish: Finish) {
-  return (
-    declared: string,
-    description: string,
-    run: (name: string, flags: Flags) => Promise<number>,
-  ): Command => {
-    const command = group
-      .command(declared)
-      .description(description)
+const ofServer: VerbForm = {
+  options: (command) =>
+    command
       .option(
         "--home <folder>",
         "the home folder (default: $KUMIKO_HOME, else the XDG data folder)",
       )
-      .option("--json", "print one JSON object", false);
-    const takesName = command.registeredArguments.length > 0;
-    return command.action(async (...given: unknown[]) => {
-      const flags = given[takesName ? 1 : 0] as Flags;
-      const name = takesName ? ((given[0] as string | undefined) ?? "") : "";
-      finish(await answering(terminal, flags.json, () => run(name, flags)));
-    });
-  };
-}
+      .option("--json", "print one JSON object", false),
+};
 
 function portOf(text: string): number {
   const port = Number(text);

@@ -1,20 +1,17 @@
 import type { Command } from "commander";
-import type { KumikoError } from "../../base/index.ts";
-import { answering } from "../answer.ts";
-import { homeOptions, wholeNumber } from "../home/options.ts";
+import { overHome, wholeNumber } from "../home/options.ts";
 import type { Terminal } from "../terminal.ts";
+import { type Finish, verbsIn } from "../verbs-in.ts";
 import type { ResolveFlags } from "./conflict-command.ts";
 import type { ListFlags } from "./list-command.ts";
 import type { MountFlags } from "./mount-command.ts";
 import type { CatFlags } from "./text-command.ts";
 
-type Finish = (code: number) => void;
 type Flags = MountFlags & ListFlags & CatFlags & ResolveFlags;
-type Run = (flags: Flags, first: string, second: string | undefined) => Promise<number>;
 
 /** Adds the verbs about folders and their files. Paths are meant from where the person stands. */
 export function addFileVerbs(terminal: Terminal, program: Command, finish: Finish): void {
-  const verb = verbIn(terminal, program, finish);
+  const verb = verbsIn<Flags>(terminal, program, finish, overHome);
   const mounts = () => import("./mount-command.ts");
   verb("mount <folder>", "make the files of a folder blocks of the kernel", (flags, folder) =>
     mounts().then(({ mount }) => mount(terminal, folder, flags)),
@@ -59,7 +56,7 @@ export function addFileVerbs(terminal: Terminal, program: Command, finish: Finis
     .command("rules")
     .description("explain and check who may do what to which file")
     .helpCommand(false);
-  const rules = verbIn(terminal, group, finish);
+  const rules = verbsIn<Flags>(terminal, group, finish, overHome);
   const load = () => import("./rules-command.ts");
   rules("test <path>", "say which rule decides about a path, and why", (flags, path) =>
     load().then(({ testRules }) => testRules(terminal, path, flags)),
@@ -70,20 +67,6 @@ export function addFileVerbs(terminal: Terminal, program: Command, finish: Finis
     (flags, file) =>
       load().then(({ checkRules }) => checkRules(terminal, file || undefined, flags)),
   );
-}
-
-/** Declares verbs that take up to two words. */
-function verbIn(terminal: Terminal, group: Command, finish: Finish) {
-  return (declared: string, description: string, run: Run): Command => {
-    const command = homeOptions(group.command(declared).description(description));
-    return command.action(async (...given: unknown[]) => {
-      const words = given.slice(0, command.registeredArguments.length) as (string | undefined)[];
-      const flags = given[words.length] as Flags;
-      const [first = "", second] = words;
-      const hint = async (error: KumikoError) => (await import("../home/hints.ts")).homeHint(error);
-      finish(await answering(terminal, flags.json, () => run(flags, first, second), { hint }));
-    });
-  };
 }
 
 function collected(value: string, before: readonly string[]): string[] {

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
+import type { VerbForm } from "../verbs-in.ts";
 
 /** The kernel that is there without being asked for. */
 export const DEFAULT_KERNEL = "main";
@@ -32,6 +33,12 @@ export function homeOptions(command: Command): Command {
     )
     .option("--json", "print one JSON object", false);
 }
+
+/** Every verb over a home folder. */
+export const overHome: VerbForm = {
+  options: homeOptions,
+  hint: async (error) => (await import("./hints.ts")).homeHint(error),
+};
 
 export function wholeNumber(text: string): number {
   if (!/^\d{1,6}$/.test(text))

@@ -3,6 +3,7 @@ import { isBlockId } from "../../base/index.ts";
 import type { ToolForm } from "../../tools/index.ts";
 import { answering } from "../answer.ts";
 import type { Terminal } from "../terminal.ts";
+import type { Finish } from "../verbs-in.ts";
 import { aliases } from "./aliases.ts";
 import { type ToolArgument, toolArguments, wordsOf } from "./tool-arguments.ts";
 import { type Input, runTool, toolHint } from "./tool-command.ts";
@@ -11,8 +12,6 @@ import { namesFile } from "./paths.ts";
 import { homeOptions } from "./options.ts";
 import { tools, verbOf } from "./tools.ts";
 import { inVerbs } from "./verb-names.ts";
-
-type Finish = (code: number) => void;
 
 /** Adds the verbs of the tools of a family to its command: the one that is asked for, else all of them. */
 export function addToolVerbs(

@@ -1,17 +1,15 @@
 import type { Command } from "commander";
-import type { KumikoError } from "../../base/index.ts";
-import { answering } from "../answer.ts";
 import type { Terminal } from "../terminal.ts";
+import { type Finish, verbsIn } from "../verbs-in.ts";
 import { aliases, families } from "./aliases.ts";
 import type { MemberFlags } from "./context-command.ts";
 import type { DoctorFlags } from "./doctor-command.ts";
 import type { ExportFlags } from "./export-command.ts";
-import { homeOptions, wholeNumber } from "./options.ts";
+import { overHome, wholeNumber } from "./options.ts";
 import type { PurgeFlags } from "./purge-command.ts";
 import type { RetentionFlags } from "./retention-command.ts";
 import type { UsageFlags } from "./usage-command.ts";
 
-type Finish = (code: number) => void;
 /** A verb's flags are those it declares; what reads them says which. */
 type Flags = MemberFlags & DoctorFlags & ExportFlags & PurgeFlags & RetentionFlags & UsageFlags;
 
@@ -47,14 +45,14 @@ function addContextVerbs(terminal: Terminal, program: Command, finish: Finish): 
     .description("make, list, show, join and leave contexts")
     .helpCommand(false);
   const load = () => import("./context-command.ts");
-  const verb = verbIn(terminal, group, finish);
-  verb("new <name>", "make a context; the first one makes the home folder too", (name, flags) =>
+  const verb = verbsIn<Flags>(terminal, group, finish, overHome);
+  verb("new <name>", "make a context; the first one makes the home folder too", (flags, name) =>
     load().then(({ newContext }) => newContext(terminal, name, flags)),
   );
-  verb("list", "list the contexts of a kernel", (_, flags) =>
+  verb("list", "list the contexts of a kernel", (flags) =>
     load().then(({ listContexts }) => listContexts(terminal, flags)),
   );
-  verb("show <name>", "show a context: members and blocks", (name, flags) =>
+  verb("show <name>", "show a context: members and blocks", (flags, name) =>
     load().then(({ showContext }) => showContext(terminal, name, flags)),
   );
   const member = (command: Command): void => {
@@ -63,12 +61,12 @@ function addContextVerbs(terminal: Terminal, program: Command, finish: Finish): 
       .option("--instance <name>", "where you sit (default: this machine's name)");
   };
   member(
-    verb("join <name>", "become a member of a context", (name, flags) =>
+    verb("join <name>", "become a member of a context", (flags, name) =>
       load().then(({ joinContext }) => joinContext(terminal, name, flags)),
     ),
   );
   member(
-    verb("leave <name>", "leave a context", (name, flags) =>
+    verb("leave <name>", "leave a context", (flags, name) =>
       load().then(({ leaveContext }) => leaveContext(terminal, name, flags)),
     ),
   );
@@ -76,27 +74,27 @@ function addContextVerbs(terminal: Terminal, program: Command, finish: Finish): 
 
 function addKernelVerbs(terminal: Terminal, group: Command, finish: Finish): void {
   const load = () => import("./kernel-command.ts");
-  const verb = verbIn(terminal, group, finish);
-  verb("new <id>", "make a kernel", (id, flags) =>
+  const verb = verbsIn<Flags>(terminal, group, finish, overHome);
+  verb("new <id>", "make a kernel", (flags, id) =>
     load().then(({ newKernel }) => newKernel(terminal, id, flags)),
   );
-  verb("list", "list the kernels of the home folder", (_, flags) =>
+  verb("list", "list the kernels of the home folder", (flags) =>
     load().then(({ listKernels }) => listKernels(terminal, flags)),
   );
 }
 
 /** What people do to keep a kernel small and whole. */
 function addUpkeepVerbs(terminal: Terminal, program: Command, finish: Finish): void {
-  const verb = verbIn(terminal, program, finish);
-  verb("du", "show where the bytes are: by kind, by context, and the biggest blocks", (_, flags) =>
+  const verb = verbsIn<Flags>(terminal, program, finish, overHome);
+  verb("du", "show where the bytes are: by kind, by context, and the biggest blocks", (flags) =>
     import("./usage-command.ts").then(({ showUsage }) => showUsage(terminal, flags)),
   ).option("--biggest <n>", "how many blocks to name (default: 10)", wholeNumber);
-  verb("doctor", "find and explain what is damaged, and save what can be read", (_, flags) =>
+  verb("doctor", "find and explain what is damaged, and save what can be read", (flags) =>
     import("./doctor-command.ts").then(({ runDoctor }) => runDoctor(terminal, flags)),
   )
     .option("--export <folder>", "write everything that can still be read to plain files")
     .option("--force", "write over what is in the folder");
-  verb("export <folder>", "write every block to a plain file, with an index", (folder, flags) =>
+  verb("export <folder>", "write every block to a plain file, with an index", (flags, folder) =>
     import("./export-command.ts").then(({ exportKernel }) => exportKernel(terminal, folder, flags)),
   )
     .option("--context <name>", "only this context")
@@ -107,12 +105,12 @@ function addUpkeepVerbs(terminal: Terminal, program: Command, finish: Finish): v
     .command("retention")
     .description("how long answered calls and snapshots are kept")
     .helpCommand(false);
-  const retention = verbIn(terminal, group, finish);
+  const retention = verbsIn<Flags>(terminal, group, finish, overHome);
   const load = () => import("./retention-command.ts");
-  retention("show", "show the settings", (_, flags) =>
+  retention("show", "show the settings", (flags) =>
     load().then(({ showRetention }) => showRetention(terminal, flags)),
   );
-  retention("set", "change the settings", (_, flags) =>
+  retention("set", "change the settings", (flags) =>
     load().then(({ setRetention }) => setRetention(terminal, flags)),
   )
     .option("--answered-calls <days>", "days after which a call_id is forgotten, or forever")
@@ -120,7 +118,7 @@ function addUpkeepVerbs(terminal: Terminal, program: Command, finish: Finish): v
       "--idle-snapshots <days>",
       "days after which an unused snapshot is dropped, or forever",
     );
-  retention("apply", "apply them now and say what was removed", (_, flags) =>
+  retention("apply", "apply them now and say what was removed", (flags) =>
     load().then(({ applyRetention }) => applyRetention(terminal, flags)),
   );
 }
@@ -133,17 +131,17 @@ function addPurgeVerbs(terminal: Terminal, program: Command, finish: Finish): vo
     )
     .helpCommand(false);
   const load = () => import("./purge-command.ts");
-  const verb = verbIn(terminal, group, finish);
+  const verb = verbsIn<Flags>(terminal, group, finish, overHome);
   const declared = [
     verb(
       "text <secret>",
       "remove a text wherever it ever stood; - reads it from standard input",
-      (secret, flags) => load().then(({ purgeText }) => purgeText(terminal, secret, flags)),
+      (flags, secret) => load().then(({ purgeText }) => purgeText(terminal, secret, flags)),
     ),
     verb(
       "block <block>",
       "remove everything a block ever said: text, messages, metadata",
-      (block, flags) => load().then(({ purgeBlock }) => purgeBlock(terminal, block, flags)),
+      (flags, block) => load().then(({ purgeBlock }) => purgeBlock(terminal, block, flags)),
     ),
   ];
   for (const command of declared) {
@@ -152,22 +150,4 @@ function addPurgeVerbs(terminal: Terminal, program: Command, finish: Finish): vo
       .option("-y, --yes", "do not ask")
       .option("--message <why>", "why, for those who find the gap");
   }
-}
-
-/** Declares verbs that take one name or none. */
-function verbIn(terminal: Terminal, group: Command, finish: Finish) {
-  return (
-    declared: string,
-    description: string,
-    run: (name: string, flags: Flags) => Promise<number>,
-  ): Command => {
-    const command = homeOptions(group.command(declared).description(description));
-    const takesName = command.registeredArguments.length > 0;
-    return command.action(async (...given: unknown[]) => {
-      const flags = given[takesName ? 1 : 0] as Flags;
-      const name = takesName ? String(given[0]) : "";
-      const hint = async (error: KumikoError) => (await import("./hints.ts")).homeHint(error);
-      finish(await answering(terminal, flags.json, () => run(name, flags), { hint }));
-    });
-  };
 }
