@@ -1,16 +1,9 @@
 import type { SpliceRecord } from "./splice-record.ts";
+import type { Stamp } from "./types.ts";
 
-export interface HistoryEntry {
+export interface HistoryEntry extends Stamp {
   readonly version: number;
   readonly kind: "text" | "structure" | "baseline" | "birth" | "import" | "undo" | "redo";
-  readonly actor: string;
-  readonly edit: string;
-  readonly time: number;
-  readonly tool?: string | undefined;
-  readonly call?: string | undefined;
-  readonly message?: string | undefined;
-  readonly model?: string | undefined;
-  readonly turn?: string | undefined;
   /** Size of the change, in UTF-16 units. */
   readonly inserted: number;
   readonly removed: number;

@@ -1,4 +1,5 @@
 import { type Clock, monotonicClock } from "../../base/index.ts";
+import { firstNotBelow } from "../first-not-below.ts";
 import { intern, type Interned } from "./intern.ts";
 import { type MyersBudget, myersPairs } from "./myers.ts";
 import { risingPairs } from "./patience.ts";
@@ -165,8 +166,8 @@ class Matching {
       const oldLine = oldLines[anchor]!;
       const newLine = newLines[anchor]!;
       this.partner[oldLine] = newLine;
-      const oldTo = indexFrom(gap.old, oldFrom, oldLine);
-      const newTo = indexFrom(gap.new, newFrom, newLine);
+      const oldTo = firstNotBelow(gap.old, oldLine, oldFrom);
+      const newTo = firstNotBelow(gap.new, newLine, newFrom);
       this.#leave(gap, oldFrom, oldTo, newFrom, newTo);
       oldFrom = oldTo + 1;
       newFrom = newTo + 1;
@@ -234,17 +235,6 @@ function upTo(length: number): Int32Array {
   const numbers = new Int32Array(length);
   for (let at = 0; at < length; at++) numbers[at] = at;
   return numbers;
-}
-
-function indexFrom(sorted: Int32Array, from: number, value: number): number {
-  let low = from;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (sorted[middle]! < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 function rangesOf(partner: Int32Array, newLength: number): ChangedRange[] {

@@ -1,11 +1,4 @@
-export interface HunkHeader {
-  readonly header: string;
-  readonly oldStart: number | null;
-  readonly oldCount: number | null;
-  readonly newStart: number | null;
-  readonly newCount: number | null;
-  readonly hint: string;
-}
+import type { HunkHeader } from "./types.ts";
 
 const numbered = /^@@\s*-(\d+)(?:,(\d+))?\s+\+(\d+)(?:,(\d+))?\s*(?:@@(.*))?$/;
 const oldOnly = /^@@\s*-(\d+)(?:,(\d+))?\s*@@(.*)$/;

@@ -1,11 +1,11 @@
 import { KumikoError } from "../../base/index.ts";
 import { FileSection } from "./file-section.ts";
 import { readHunkBody } from "./hunk-body.ts";
-import { headless, readHunkHeader, type HunkHeader } from "./hunk-header.ts";
+import { headless, readHunkHeader } from "./hunk-header.ts";
 import { malformed } from "./malformed.ts";
 import { patchLines } from "./patch-lines.ts";
 import { isBodyLine, isFileHeader } from "./shape.ts";
-import type { Patch } from "./types.ts";
+import type { HunkHeader, Patch } from "./types.ts";
 
 export interface ParseOptions {
   /** Folders to take off each name, as `patch -p`. Default: `a/` and `b/` where both are there. */

@@ -1,3 +1,4 @@
+import { firstNotBelow } from "../first-not-below.ts";
 import { type LineIndex, type Form, inForm } from "./line-index.ts";
 import type { OldSide } from "./old-side.ts";
 import { drops, type Tolerance, tolerances } from "./tolerance.ts";
@@ -184,15 +185,4 @@ class Comparison {
     if (!this.#old.removed[at]) return context;
     return removed === "stripped" ? "trailing" : removed;
   }
-}
-
-function firstNotBelow(sorted: Int32Array, value: number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (sorted[middle]! < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

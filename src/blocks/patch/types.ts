@@ -4,7 +4,7 @@ export interface HunkLine {
   readonly text: string;
 }
 
-export interface Hunk {
+export interface HunkHeader {
   /** The `@@` line as printed, or "" when there was none. */
   readonly header: string;
   /** Counting from 1, as printed; null when the header has no number that could be meant. */
@@ -15,6 +15,9 @@ export interface Hunk {
   readonly newCount: number | null;
   /** What follows the `@@`: for people, and to choose among places when there is no number. */
   readonly hint: string;
+}
+
+export interface Hunk extends HunkHeader {
   readonly lines: readonly HunkLine[];
   /** The last old (new) line is marked as having no newline. */
   readonly oldNoNewline: boolean;
