@@ -70,7 +70,7 @@ export class EditRows {
   }
 
   #insert(row: EditRow): void {
-    const { edit, first, last, active, flipped } = row;
+    const { edit, first } = row;
     const actor = this.#names.intern(row.actor);
     const previous = this.#actors.newest(actor);
     this.#connection.run(
@@ -78,13 +78,7 @@ export class EditRows {
       first,
       edit,
       actor,
-      this.#packed(row.blocks),
-      last,
-      active ? 1 : 0,
-      flipped === undefined ? null : this.#names.intern(flipped.actor),
-      flipped?.position ?? null,
-      previous,
-      rowHash("edits", columnsOf(row, previous)),
+      ...this.#changing(row, previous),
     );
     this.#actors.put(actor, row.actor, first);
   }
@@ -105,10 +99,18 @@ export class EditRows {
   }
 
   #replace({ row, previous }: Link): void {
-    const { first, last, active, flipped } = row;
     this.#connection.run(
       `UPDATE edits SET blocks = ?, last = ?, active = ?, flipped_by = ?, flipped_at = ?, previous = ?, hash = ?
        WHERE first = ?`,
+      ...this.#changing(row, previous),
+      row.first,
+    );
+  }
+
+  /** What changes in an Edit's row, in the order of its columns. */
+  #changing(row: EditRow, previous: number): (Uint8Array | number | null)[] {
+    const { last, active, flipped } = row;
+    return [
       this.#packed(row.blocks),
       last,
       active ? 1 : 0,
@@ -116,8 +118,7 @@ export class EditRows {
       flipped?.position ?? null,
       previous,
       rowHash("edits", columnsOf(row, previous)),
-      first,
-    );
+    ];
   }
 
   /** The one that leads to an Edit. Near the beginning: what is written to was written to not long ago. */
