@@ -9,6 +9,20 @@ import { refusal } from "./support/refusal.ts";
 
 const registry = new ToolRegistry([...blockTools, ...fileTools, ...blockStreams]);
 
+/** A block that ann made and another agent has read. */
+async function bothReading(mcp: Awaited<ReturnType<typeof openMcp>>, content: string) {
+  const ann = mcp.raw2026();
+  const bob = await mcp.mint({ actor: "bob", kind: "agent", scopes: ["read", "write"] });
+  const other = mcp.raw2026(bob.token);
+  const block_id = "main~ann~1";
+  await ann.call("tools/call", {
+    name: "block_create",
+    arguments: { role: "user", kind: "text", content },
+  });
+  await other.call("tools/call", { name: "block_read", arguments: { block_id } });
+  return { ann, other, block_id };
+}
+
 describe("profiles", () => {
   it("core is at most 12 tools and 4,000 tokens, four characters each", () => {
     const core = listTools(registry, toolProfile(registry));
@@ -140,15 +154,7 @@ describe("answers for models", () => {
 
   it("give what others did meanwhile with the edit", async () => {
     await using mcp = await openMcp();
-    const ann = mcp.raw2026();
-    const bob = await mcp.mint({ actor: "bob", kind: "agent", scopes: ["read", "write"] });
-    const other = mcp.raw2026(bob.token);
-    const block_id = "main~ann~1";
-    await ann.call("tools/call", {
-      name: "block_create",
-      arguments: { role: "user", kind: "text", content: "one\ntwo\nthree\n" },
-    });
-    await other.call("tools/call", { name: "block_read", arguments: { block_id } });
+    const { ann, other, block_id } = await bothReading(mcp, "one\ntwo\nthree\n");
     const replace = (line: number, content: string) => ({
       name: "block_edit",
       arguments: {
@@ -164,15 +170,7 @@ describe("answers for models", () => {
 
   it("explain a conflict: what stands there, who wrote it, what to try", async () => {
     await using mcp = await openMcp();
-    const ann = mcp.raw2026();
-    const bob = await mcp.mint({ actor: "bob", kind: "agent", scopes: ["read", "write"] });
-    const other = mcp.raw2026(bob.token);
-    const block_id = "main~ann~1";
-    await ann.call("tools/call", {
-      name: "block_create",
-      arguments: { role: "user", kind: "text", content: "one\ntwo\n" },
-    });
-    await other.call("tools/call", { name: "block_read", arguments: { block_id } });
+    const { ann, other, block_id } = await bothReading(mcp, "one\ntwo\n");
     const replace = (content: string) => ({
       name: "block_edit",
       arguments: { block_id, operations: [{ op: "replace", start_line: 1, end_line: 2, content }] },

@@ -4,22 +4,32 @@ import { Replica } from "../src/client/replica.ts";
 import type { ClientFrame } from "../src/protocol/index.ts";
 import { documentOf, stamp } from "./support/documents.ts";
 
-test("what others did is not left out when the answer to one's own comes first", async () => {
-  using document = documentOf("text\n", "3");
+/** A replica of a new document, and what it sends. */
+async function openReplica(text: string) {
+  const stack = new DisposableStack();
+  const document = stack.use(documentOf(text, "3"));
   document.birth(stamp("disk", "birth"));
   const sent: ClientFrame[] = [];
-  using replica = new Replica("main~ann~1", {
-    send: (frame) => sent.push(frame),
-    copy: (snapshot) => Promise.resolve(new ReplicaText(snapshot, "77")),
-    after: () => ({ cancel: () => undefined }),
-    closed: () => undefined,
-  });
+  const replica = stack.use(
+    new Replica("main~ann~1", {
+      send: (frame) => sent.push(frame),
+      copy: (snapshot) => Promise.resolve(new ReplicaText(snapshot, "77")),
+      after: () => ({ cancel: () => undefined }),
+      closed: () => undefined,
+    }),
+  );
   const { block } = replica;
   replica.connected();
   const bytes = document.exportSnapshot();
   const opened = { block, blockVersion: 2, generation: 0, whole: true, counter: 0 };
   await replica.receive({ kind: "opened", ...opened, length: bytes.length });
   await replica.receive({ kind: "part", block, bytes });
+  return { document, replica, block, sent, [Symbol.dispose]: () => stack.dispose() };
+}
+
+test("what others did is not left out when the answer to one's own comes first", async () => {
+  using opened = await openReplica("text\n");
+  const { document, replica, block, sent } = opened;
   const known = replica.length;
   replica.edit([{ at: 0, remove: 0, insert: "mine " }]);
   await Promise.resolve();
@@ -42,21 +52,8 @@ test("what others did is not left out when the answer to one's own comes first",
 });
 
 test("what is typed while a frame is under way goes into the next one", async () => {
-  using document = documentOf("", "3");
-  document.birth(stamp("disk", "birth"));
-  const sent: ClientFrame[] = [];
-  using replica = new Replica("main~ann~1", {
-    send: (frame) => sent.push(frame),
-    copy: (snapshot) => Promise.resolve(new ReplicaText(snapshot, "77")),
-    after: () => ({ cancel: () => undefined }),
-    closed: () => undefined,
-  });
-  const { block } = replica;
-  replica.connected();
-  const bytes = document.exportSnapshot();
-  const opened = { block, blockVersion: 2, generation: 0, whole: true, counter: 0 };
-  await replica.receive({ kind: "opened", ...opened, length: bytes.length });
-  await replica.receive({ kind: "part", block, bytes });
+  using opened = await openReplica("");
+  const { replica, block, sent } = opened;
   for (let i = 0; i < 50; i++) {
     replica.edit([{ at: i, remove: 0, insert: "x" }]);
     await Promise.resolve();

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   anyText,
   boundaryBefore,
@@ -10,6 +10,8 @@ import { fcOptions } from "../../test/support/counts.ts";
 import { documentOf, loaded, stamp, stateOf } from "../../test/support/documents.ts";
 import { editStep, History, historyOf } from "../../test/support/random-history.ts";
 import { refusal, refusalCode } from "../../test/support/refusal.ts";
+import { useSmallLeaves } from "../../test/support/small-leaves.ts";
+import { spliced } from "../../test/support/spliced.ts";
 import { type OracleUnit, textOf, UnitOracle } from "../../test/support/unit-oracle.ts";
 import {
   type KumikoError,
@@ -23,17 +25,10 @@ import type { EditOperation } from "../protocol/index.ts";
 import { BlockDocument } from "./block-document.ts";
 import { translateEdit } from "./edit-lines.ts";
 import { type RangeChange, translateRanges } from "./edit-ranges.ts";
-import { RunIndex } from "./run-index.ts";
 import { translateAppend, translateSplice } from "./splice-text.ts";
 import type { Splice } from "./types.ts";
 
-const usualLeafRuns = RunIndex.leafRuns;
-beforeAll(() => {
-  RunIndex.leafRuns = 6;
-});
-afterAll(() => {
-  RunIndex.leafRuns = usualLeafRuns;
-});
+useSmallLeaves();
 
 const units: readonly Unit[] = ["utf16", "line", "byte", "codepoint"];
 
@@ -46,13 +41,6 @@ function bornHistory(text: string): History {
   const document = BlockDocument.create({ peer: "2", baseline: { text, stamp: baseline } });
   document.birth(birth);
   return new History(document, oracle);
-}
-
-function apply(text: string, splices: readonly Splice[]): string {
-  return splices.reduce(
-    (now, { at, remove, insert }) => now.slice(0, at) + insert + now.slice(at + remove),
-    text,
-  );
 }
 
 /** A range of a text between characters, from any two numbers. */
@@ -190,7 +178,7 @@ describe("edits by offset", () => {
       const right = then[start];
       const at = right === undefined ? now.length : placeOf(oracle, right);
       const wanted = now.slice(0, at) + insert + now.slice(at + range.length);
-      expect(apply(now, translate())).toBe(wanted);
+      expect(spliced(now, translate())).toBe(wanted);
     }
     expect(stateOf(document)).toEqual(before);
   }
@@ -291,7 +279,7 @@ describe("edits by offset", () => {
             const at = right === undefined ? oracle.text().length : placeOf(oracle, right);
             wanted = wanted.slice(0, at) + insert + wanted.slice(at + end - start);
           }
-          expect(apply(oracle.text(), translateRanges(document, changes, 2))).toBe(wanted);
+          expect(spliced(oracle.text(), translateRanges(document, changes, 2))).toBe(wanted);
         },
       ),
       fcOptions(1500),
@@ -348,7 +336,7 @@ describe("edits by offset", () => {
     fc.assert(
       fc.property(anyText(6), historyOf(5), someText(), (text, steps, added) => {
         const { document } = bornHistory(text).run(steps);
-        expect(apply(document.read(), translateAppend(document, added))).toBe(
+        expect(spliced(document.read(), translateAppend(document, added))).toBe(
           document.read() + added,
         );
       }),
@@ -568,7 +556,7 @@ describe("edits by line", () => {
           const count = operation.end_line - operation.start_line;
           const byLine = withLines(now, first, first + count, linesOf(operation));
           const byUnit = decidedWhereRead(oracle, version, operation);
-          expect([byLine, byUnit]).toContain(apply(now, translate()));
+          expect([byLine, byUnit]).toContain(spliced(now, translate()));
         }
         expect(stateOf(document)).toEqual(before);
       }),
@@ -594,14 +582,14 @@ describe("edits by line", () => {
         const content = linesOf(operation);
         if (operation.line === starts.length - 1) {
           const count = lineStarts(now).length - 1;
-          expect(apply(now, translate())).toBe(withLines(now, count, count, content));
+          expect(spliced(now, translate())).toBe(withLines(now, count, count, content));
         } else if (left === undefined || visible.has(left)) {
           // The newline before it (or the beginning of the text) still stands.
           const from = left === undefined ? 0 : oracle.visible().indexOf(left) + 1;
           const to = placeOf(oracle, right!);
           const at = from + now.slice(from, to).lastIndexOf("\n") + 1;
           const first = lineAt(document.current, at);
-          expect(apply(now, translate())).toBe(withLines(now, first, first, content));
+          expect(spliced(now, translate())).toBe(withLines(now, first, first, content));
         } else if (!visible.has(right!)) {
           // Nothing of the line need be left at its boundary: only what it said is compared.
           const { code, facts } = refusal(translate);
@@ -615,7 +603,7 @@ describe("edits by line", () => {
             expect(refusal(translate).code).toBe("conflict");
           } else {
             const first = lineAt(document.current, start);
-            expect(apply(now, translate())).toBe(withLines(now, first, first, content));
+            expect(spliced(now, translate())).toBe(withLines(now, first, first, content));
           }
         }
         expect(stateOf(document)).toEqual(before);
@@ -647,7 +635,7 @@ describe("edits by line", () => {
             results.push(withLines(now, first, first + count, linesOf(operation)));
           }
         }
-        expect(results).toContain(apply(now, splices));
+        expect(results).toContain(spliced(now, splices));
         const wrong = { ...operation, expected_text: `${actual}?` } as EditOperation;
         expect(refusalCode(() => translate(wrong))).toBe("conflict");
       }),
@@ -673,7 +661,7 @@ describe("edits by line", () => {
     }
     for (const expected of ["B", "B\n"]) {
       const splices = translateEdit(document, [replace(expected)], 1);
-      expect(apply(document.read(), splices)).toBe("a\nx\nc\n");
+      expect(spliced(document.read(), splices)).toBe("a\nx\nc\n");
     }
   });
 
@@ -749,7 +737,7 @@ describe("edits by line", () => {
           const gaps = singles
             .slice(1)
             .map(({ at }, i) => at - singles[i]!.at - singles[i]!.remove);
-          const alike = singles.reduceRight((sofar, each) => apply(sofar, [each]), now);
+          const alike = singles.reduceRight((sofar, each) => spliced(sofar, [each]), now);
           // Those that came to touch each other decide about their newlines together.
           const together = madeTogether(document, oracle, version, operations);
           const wanted = gaps.some((gap) => gap < 0)
@@ -757,7 +745,7 @@ describe("edits by line", () => {
             : gaps.includes(0)
               ? [together, alike]
               : [alike];
-          expect(wanted).toContain(apply(now, splices));
+          expect(wanted).toContain(spliced(now, splices));
         },
       ),
       fcOptions(3000),
@@ -808,7 +796,7 @@ describe("edits by line", () => {
           });
           const wanted = appends ? [...left, "last"] : left;
           const isFinal = finalNewline || (document.read() === "" && wanted.length > 0);
-          expect(apply(document.read(), splices)).toBe(
+          expect(spliced(document.read(), splices)).toBe(
             wanted.length === 0 ? "" : wanted.join("\n") + (isFinal ? "\n" : ""),
           );
         },
@@ -933,7 +921,7 @@ describe("forks", () => {
           if (!separated(oracle, version, { at: start, remove: end - start, insert: "" })) {
             if (refusalCode(() => translate(document)) === "conflict") return;
           }
-          expect(apply(document.read(), translate(document))).toBe(merged);
+          expect(spliced(document.read(), translate(document))).toBe(merged);
         },
       ),
       fcOptions(2000),
@@ -964,7 +952,7 @@ describe("forks", () => {
           const apart = againstBase(splices).every((each) => separated(oracle, version, each));
           if (!apart || refusalCode(() => translate(document)) === "conflict") return;
           compared++;
-          expect(apply(document.read(), translate(document))).toBe(merged);
+          expect(spliced(document.read(), translate(document))).toBe(merged);
         },
       ),
       fcOptions(2000),
@@ -1002,7 +990,7 @@ describe("forks", () => {
           const code = refusalCode(() => translateRanges(document, [change], version));
           if (code === "conflict") return;
           compared++;
-          const wanted = apply(document.read(), translateRanges(document, [change], version));
+          const wanted = spliced(document.read(), translateRanges(document, [change], version));
           document.import(fork.exportSince(), stamp("claude", "the import"));
           expect(document.read()).toBe(wanted);
         },

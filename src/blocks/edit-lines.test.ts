@@ -4,6 +4,7 @@ import { anyText, likeIt } from "../../test/support/arbitrary-text.ts";
 import { fcOptions } from "../../test/support/counts.ts";
 import { documentOf, stamp, stateOf } from "../../test/support/documents.ts";
 import { refusal } from "../../test/support/refusal.ts";
+import { spliced } from "../../test/support/spliced.ts";
 import type { EditOperation } from "../protocol/index.ts";
 import { translateEdit } from "./edit-lines.ts";
 import type { Splice } from "./types.ts";
@@ -128,13 +129,6 @@ function fitting(text: string, each: Wish): EditOperation {
 
 function toggledNewline(text: string): string {
   return text.endsWith("\n") ? text.slice(0, -1) : `${text}\n`;
-}
-
-function apply(text: string, splices: readonly Splice[]): string {
-  return splices.reduce(
-    (now, { at, remove, insert }) => now.slice(0, at) + insert + now.slice(at + remove),
-    text,
-  );
 }
 
 describe("line edits", () => {
@@ -444,7 +438,7 @@ test("VERSION-2: the splices of a commit are sequential", () => {
             insert,
           };
           splices.push(splice);
-          now = apply(now, [splice]);
+          now = spliced(now, [splice]);
         }
         const changes = splices.some(({ remove, insert }) => remove > 0 || insert !== "");
         const { version } = document.commit(splices, stamp("claude", "e1"));

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { anyText } from "../../test/support/arbitrary-text.ts";
 import { fcOptions, scaled, seed } from "../../test/support/counts.ts";
 import { loaded, stamp } from "../../test/support/documents.ts";
@@ -11,19 +11,13 @@ import {
   historyOf,
 } from "../../test/support/random-history.ts";
 import { refusal } from "../../test/support/refusal.ts";
+import { SMALL_LEAF, useSmallLeaves } from "../../test/support/small-leaves.ts";
+import { spliced } from "../../test/support/spliced.ts";
 import { UnitOracle } from "../../test/support/unit-oracle.ts";
 import { BlockDocument } from "./block-document.ts";
 import { RunIndex } from "./run-index.ts";
-import type { Splice } from "./types.ts";
 
-const usualLeafRuns = RunIndex.leafRuns;
-// Leaves so small that they divide all the time.
-beforeAll(() => {
-  RunIndex.leafRuns = 6;
-});
-afterAll(() => {
-  RunIndex.leafRuns = usualLeafRuns;
-});
+useSmallLeaves();
 
 function emptyHistory(): History {
   return new History(BlockDocument.create({ peer: "2" }));
@@ -34,13 +28,6 @@ function historyWithBaseline(text: string): History {
   const oracle = new UnitOracle();
   oracle.commitFixed(text === "" ? [] : [{ at: 0, remove: 0, insert: text }], first);
   return new History(BlockDocument.create({ peer: "2", baseline: { text, stamp: first } }), oracle);
-}
-
-function apply(text: string, splices: readonly Splice[]): string {
-  return splices.reduce(
-    (now, { at, remove, insert }) => now.slice(0, at) + insert + now.slice(at + remove),
-    text,
-  );
 }
 
 function oracleBlame(oracle: UnitOracle, start: number, end: number): object[] {
@@ -88,7 +75,7 @@ function comparePlans(document: BlockDocument, oracle: UnitOracle): void {
       const { splices, held: _held, ...plan } = planOf(actor, edit);
       const { text: after, stayed } = oracle.ifFlipped(wanted);
       expect(plan).toEqual({ ...wanted, stayed });
-      expect(apply(text, splices)).toBe(after);
+      expect(spliced(text, splices)).toBe(after);
     };
     for (const actor of actors) check(actor);
     for (const edit of oracle.editIds) check("amy", edit);
@@ -126,7 +113,7 @@ function comparePasts(document: BlockDocument, oracle: UnitOracle): void {
     expect(then.map((_, offset) => past.survives(offset))).toEqual(
       then.map((unit) => visible.has(unit)),
     );
-    expect(apply(oracle.text(), document.translateRollback(version))).toBe(oracle.text(version));
+    expect(spliced(oracle.text(), document.translateRollback(version))).toBe(oracle.text(version));
   }
 }
 
@@ -223,7 +210,7 @@ describe("against an oracle that keeps every unit", () => {
             history.run(more);
             compareAll(history.document, history.oracle);
           } finally {
-            RunIndex.leafRuns = 6;
+            RunIndex.leafRuns = SMALL_LEAF;
           }
         },
       ),

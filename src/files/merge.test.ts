@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { scaled, seed } from "../../test/support/counts.ts";
+import { spliced } from "../../test/support/spliced.ts";
 import { threeTexts, type ThreeTexts } from "../../test/support/three-texts.ts";
 import { Random } from "../base/index.ts";
-import { type Splice, splitText } from "../blocks/index.ts";
+import { splitText } from "../blocks/index.ts";
 import { type Merged, type MergeRule, mergeTexts } from "./merge.ts";
 
 const DISK: MergeRule = { stands: "disk", keepsAppended: false };
@@ -33,13 +34,6 @@ function spoken(text: string): string {
   return splitText(text)
     .lines.map((line) => (line === "" ? "." : line))
     .join(" ");
-}
-
-function spliced(text: string, splices: readonly Splice[]): string {
-  let result = text;
-  for (const { at, remove, insert } of splices)
-    result = result.slice(0, at) + insert + result.slice(at + remove);
-  return result;
 }
 
 /** Many kinds of triples: lines of their own, lines written often, shared changes, ragged ends. */

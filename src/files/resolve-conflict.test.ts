@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { scaled, seed } from "../../test/support/counts.ts";
+import { spliced } from "../../test/support/spliced.ts";
 import { threeTexts } from "../../test/support/three-texts.ts";
 import { Random } from "../base/index.ts";
-import { type Splice, splitText } from "../blocks/index.ts";
+import { splitText } from "../blocks/index.ts";
 import { type MergeConflict, type MergeRule, mergeTexts } from "./merge.ts";
 import { type ConflictChoice, resolveConflict } from "./resolve-conflict.ts";
 
@@ -10,13 +11,6 @@ const still = { now: () => 0 };
 
 function rule(stands: MergeRule["stands"]): MergeRule {
   return { stands, keepsAppended: false };
-}
-
-function spliced(text: string, splices: readonly Splice[]): string {
-  let result = text;
-  for (const { at, remove, insert } of splices)
-    result = result.slice(0, at) + insert + result.slice(at + remove);
-  return result;
 }
 
 function only(base: string, memory: string, disk: string, stands: MergeRule["stands"] = "disk") {

@@ -4,6 +4,7 @@ import { fcOptions } from "../../test/support/counts.ts";
 import { refusal } from "../../test/support/refusal.ts";
 import { FolderRules, type FolderRulesOptions } from "./folder-rules.ts";
 import { hostileGlobs } from "../../test/support/hostile-globs.ts";
+import { levels } from "./levels.ts";
 import { parseRuleFlag, parseRules } from "./rules.ts";
 import { ruleWarnings } from "./warnings.ts";
 
@@ -141,22 +142,13 @@ describe("what is protected", () => {
     [".git-credentials", ".git-credentials"],
     [".git/hooks/pre-commit", ".git"],
   ] as const;
-  const everyLevel = [
-    "secret",
-    "read_only",
-    "partner",
-    "human",
-    "append",
-    "read_write",
-    "admin",
-  ] as const;
   const broad = fc.constantFrom("**", "*", "**/*", "/**", "{a,b,*}", "[!x]*", "?*", "[.env]*");
 
   it("is given no more of by a rule that does not name it, and no more than that rule gives", () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...protectedPaths),
-        fc.constantFrom(...everyLevel),
+        fc.constantFrom(...levels),
         broad,
         fc.boolean(),
         fc.constantFrom(...operations),
@@ -270,18 +262,18 @@ describe("warnings", () => {
 describe("spelling", () => {
   it("changes nothing: every form and, where the file system ignores case, every case", () => {
     const paths = ["é/Ångström.md", "Docs/NAÏVE.txt", "x/.env", "Straße/ΣΑΣ"];
-    const levels = ["append", "admin", "human", "read_only"];
-    const rules = ruled(...paths.map((path, index) => [path, levels[index]!] as const));
+    const given = ["append", "admin", "human", "read_only"];
+    const rules = ruled(...paths.map((path, index) => [path, given[index]!] as const));
     const form = fc.constantFrom("NFC", "NFD");
     fc.assert(
       fc.property(fc.nat(3), form, form, fc.nat(0xffff), (index, one, other, bits) => {
         const path = paths[index]!.normalize(one);
-        expect(folder({ rules }).levelOf(path).level).toBe(levels[index]);
+        expect(folder({ rules }).levelOf(path).level).toBe(given[index]);
         const odd = Array.from(path, (each, at) =>
           (bits >> at) % 2 === 1 ? each.toUpperCase() : each.toLowerCase(),
         ).join("");
         const either = folder({ rules, ignoreCase: true });
-        expect(either.levelOf(odd.normalize(other)).level, odd).toBe(levels[index]);
+        expect(either.levelOf(odd.normalize(other)).level, odd).toBe(given[index]);
       }),
       fcOptions(2_000),
     );
