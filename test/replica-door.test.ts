@@ -128,7 +128,7 @@ describe("replicas", () => {
     const right = bob.replica(block);
     await Promise.all([left.ready(), right.ready()]);
     const heard = async (replica: Replica, text: string): Promise<void> => {
-      await vi.waitFor(() => expect(replica.text).toBe(text));
+      await vi.waitFor(() => expect(replica.text).toBe(text), 20_000);
     };
     left.edit([{ at: 3, remove: 0, insert: "x" }]);
     left.edit([{ at: 4, remove: 0, insert: "y" }]);
