@@ -177,6 +177,19 @@ describe("an index of files in a database", () => {
     }
   });
 
+  test("of another format knows nothing, which is no trouble for who compares", async () => {
+    using sample = await made();
+    const { tree, file } = sample;
+    const database = new BetterSqlite(file);
+    database.pragma("user_version = 76");
+    database.exec("DROP TABLE parts");
+    database.close();
+    await using index = openIndex("sqlite", file);
+    expect(await index.compare(tree.path, pages(listed(tree.path)))).toHaveLength(NAMES.length);
+    await index.take({ folder: tree.path, paths: NAMES, largest: 1000, units: 1e6 });
+    expect(await index.candidates(tree.path, literally("text of"))).toHaveLength(NAMES.length);
+  });
+
   test("leaves nothing behind when it is cleared, and makes nothing before it is asked", async () => {
     using sample = await made();
     const { place, file } = sample;

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import BetterSqlite from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { KumikoError, Random } from "../src/base/index.ts";
 import { scaled, seed } from "./support/counts.ts";
@@ -345,6 +346,34 @@ describe("the index", () => {
       expect(shop.warnings[0]).toContain("search.db");
       expect(await found(shop, { query: "needle" })).toEqual(before);
       expect((await shop.store.size())["search"]).toBeGreaterThan(4096);
+    }
+  });
+
+  test("of another format is built anew without a word", async () => {
+    for (const format of [0, 77]) {
+      const { shop } = await filled();
+      await using _ = shop;
+      const before = await found(shop, { query: "needle" });
+      await shop.kernel[Symbol.asyncDispose]();
+      const file = join(shop.folder, "search.db");
+      if (format === 0) {
+        // Somebody was interrupted before it had tables.
+        writeFileSync(file, "");
+      } else {
+        const database = new BetterSqlite(file);
+        database.pragma(`user_version = ${format}`);
+        database.exec("DROP TABLE parts");
+        database.close();
+      }
+      await shop.reopen();
+      expect(await found(shop, { query: "needle" })).toEqual(before);
+      await shop.store.search.settled();
+      expect(await found(shop, { query: "needle" })).toEqual(before);
+      const made = new BetterSqlite(file, { readonly: true });
+      expect(made.prepare("SELECT count(*) FROM docs").pluck().get()).toBe(11);
+      expect(made.prepare("SELECT count(*) FROM parts").pluck().get()).toBe(11);
+      made.close();
+      expect(shop.warnings).toEqual([]);
     }
   });
 

@@ -1,6 +1,7 @@
 import type { TextMatcher } from "../../../base/search/index.ts";
 import type { Tables } from "../tables.ts";
 import { checkIndex, indexExists, indexFileOf } from "./index-file.ts";
+import { OtherFormat } from "./index-format.ts";
 import { matchExpression } from "./match-expression.ts";
 import { unusable } from "./unusable-index.ts";
 
@@ -85,6 +86,11 @@ export class CandidateFinder {
       checkIndex(connection.database, "found", journal);
       this.#attached = true;
     } catch (error) {
+      if (error instanceof OtherFormat) {
+        // Its writer is just making it, or will make it anew: until then there is none.
+        connection.run("DETACH found");
+        return false;
+      }
       this.unusable = unusable(error);
       if (this.unusable === undefined) throw error;
     }

@@ -1,10 +1,10 @@
 import BetterSqlite, { type Database, type Statement } from "better-sqlite3";
-import { existsSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { TextMatcher, type TextQuery } from "../../../base/search/index.ts";
 import type { FileFinding, IdentifiedFile } from "../../../kernel/ports.ts";
+import { checkFormat, formatOf, NOT_MADE } from "./index-format.ts";
 import { matchExpression } from "./match-expression.ts";
 import { type PartRows, PARTS_TABLE, TextParts } from "./text-parts.ts";
-import { UnusableIndex } from "./unusable-index.ts";
 
 /** Counts what was ever changed in the layout or in the way texts are cut: another number is built anew. */
 const FORMAT = 1;
@@ -29,14 +29,13 @@ export class FileIndexFile implements Disposable {
 
   /** Throws when what is there cannot be used; it is to be deleted then. */
   static open(file: string): FileIndexFile {
-    const isNew = !existsSync(file);
     const database = new BetterSqlite(file, { timeout: 10_000 });
     try {
       database.pragma("journal_mode = WAL");
       database.pragma("synchronous = NORMAL");
       database.pragma("cache_size = -2000");
-      if (isNew) create(database);
-      else check(database);
+      if (formatOf(database, "main") === NOT_MADE) create(database);
+      checkFormat(database, "main", FORMAT);
       return new FileIndexFile(database);
     } catch (error) {
       database.close();
@@ -183,11 +182,6 @@ export class Comparison {
       if (missing.length > 0) this.#index.forget(this.#folder, missing);
     }
   }
-}
-
-function check(database: Database): void {
-  const format = database.pragma("user_version", { simple: true });
-  if (format !== FORMAT) throw new UnusableIndex(`it is of format ${String(format)}`);
 }
 
 function create(database: Database): void {

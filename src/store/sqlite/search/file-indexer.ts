@@ -9,6 +9,7 @@ import { KumikoError } from "../../../base/errors.ts";
 import type { TextQuery } from "../../../base/search/index.ts";
 import type { FileReading, IdentifiedFile, ReadFiles } from "../../../kernel/ports.ts";
 import { Comparison, deleteFileIndex, FileIndexFile } from "./file-index-file.ts";
+import { OtherFormat } from "./index-format.ts";
 import { unusable } from "./unusable-index.ts";
 
 /** What is asked; a comparison goes on from `compare` over its pages to `compared`. */
@@ -59,7 +60,14 @@ async function answer(question: FileIndexQuestion): Promise<unknown> {
   return undefined;
 }
 
+/** One of another format knows nothing; whoever compares is told so, and needs no other word. */
 function begin(folder: string): void {
+  try {
+    index();
+  } catch (error) {
+    if (!(error instanceof OtherFormat)) throw error;
+    clear();
+  }
   comparisons.set(folder, new Comparison(index(), folder));
 }
 

@@ -2,6 +2,7 @@ import { KumikoError } from "../../../base/errors.ts";
 import { Connection } from "../connection.ts";
 import { Tables } from "../tables.ts";
 import { deleteIndex, IndexFile, indexExists } from "./index-file.ts";
+import { OtherFormat } from "./index-format.ts";
 import { unusable } from "./unusable-index.ts";
 
 /** About how much text goes into one transaction. */
@@ -117,6 +118,7 @@ function openIndex(
     const why = unusable(error);
     if (why === undefined) throw error;
     deleteIndex(stateFile);
-    return { index: IndexFile.open(stateFile, journal), dropped: why };
+    const dropped = error instanceof OtherFormat ? undefined : why;
+    return { index: IndexFile.open(stateFile, journal), dropped };
   }
 }

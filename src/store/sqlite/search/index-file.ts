@@ -3,6 +3,7 @@ import { existsSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Journal } from "../journal.ts";
 import { rowHash } from "../row-hash.ts";
+import { checkFormat, formatOf, NOT_MADE } from "./index-format.ts";
 import { type PartRows, PARTS_TABLE, TextParts } from "./text-parts.ts";
 import { UnusableIndex } from "./unusable-index.ts";
 
@@ -35,14 +36,13 @@ export class IndexFile implements Disposable {
 
   /** Throws when what is there cannot be used; it is to be deleted then. */
   static open(stateFile: string, journal: Journal): IndexFile {
-    const isNew = !indexExists(stateFile);
     const database = new BetterSqlite(indexFileOf(stateFile), { timeout: 10_000 });
     try {
       database.pragma("journal_mode = WAL");
       database.pragma("synchronous = NORMAL");
       database.pragma("cache_size = -16000");
-      if (isNew) create(database);
-      else checkIndex(database, "main", journal);
+      if (formatOf(database, "main") === NOT_MADE) create(database);
+      checkIndex(database, "main", journal);
       return new IndexFile(database);
     } catch (error) {
       database.close();
@@ -100,8 +100,7 @@ export class IndexFile implements Disposable {
 
 /** Throws when the index was not made of this journal, or by another version of this file. */
 export function checkIndex(database: Database, schema: string, journal: Journal): void {
-  const format = database.pragma(`${schema}.user_version`, { simple: true });
-  if (format !== FORMAT) throw new UnusableIndex(`it is of format ${String(format)}`);
+  checkFormat(database, schema, FORMAT);
   const anchor = database
     .prepare<[], { position: number; hash: Uint8Array }>(`SELECT * FROM ${schema}.anchor`)
     .get();
