@@ -34,7 +34,7 @@ test("an index that is just being made is not there yet, and is used when it is"
     expect(before.blocks).toEqual([]);
     expect(finder.unusable).toBeUndefined();
     using index = IndexFile.open(state, tables.journal);
-    index.put(1, 1, "a needle");
+    index.together(() => index.put(1, 1, "a needle"));
     const behind = finder.find(matcher);
     expect(finder.unusable).toBeUndefined();
     // With the index a moment is one of two databases.

@@ -2,7 +2,7 @@ import type { TextMatcher } from "../../../base/search/index.ts";
 import type { Tables } from "../tables.ts";
 import { checkIndex, indexExists, indexFileOf } from "./index-file.ts";
 import { OtherFormat } from "./index-format.ts";
-import { matchExpression } from "./match-expression.ts";
+import { matchingParts } from "./matching-parts.ts";
 import { unusable } from "./unusable-index.ts";
 
 /** A block that a search has to look at: its number and its last version. */
@@ -64,16 +64,16 @@ export class CandidateFinder {
 
   /** Of the blocks that are indexed as they are, those that may match. */
   #known(matcher: TextMatcher): Candidate[] {
-    const query = matchExpression(matcher.required, matcher.ignoreCase);
+    const parts = matchingParts(this.#tables.connection.database, "found", matcher);
     const indexed = `SELECT block, heads.version FROM found.docs JOIN heads USING (block)
       WHERE docs.version = heads.version AND heads.has_row = 1`;
-    if (query === undefined) return this.#candidates(indexed);
+    if (parts === undefined) return this.#candidates(indexed);
     return this.#candidates(
       `${indexed} AND block IN (
-         SELECT (SELECT block FROM found.docs AS owner WHERE owner.first <= parts.rowid
+         SELECT (SELECT block FROM found.docs AS owner WHERE owner.first <= matching.rowid
                  ORDER BY owner.first DESC LIMIT 1)
-         FROM found.parts WHERE parts MATCH ?)`,
-      query,
+         FROM (${parts.sql}) AS matching)`,
+      ...parts.parameters,
     );
   }
 

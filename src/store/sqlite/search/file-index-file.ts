@@ -3,11 +3,11 @@ import { rmSync } from "node:fs";
 import { TextMatcher, type TextQuery } from "../../../base/search/index.ts";
 import type { FileFinding, IdentifiedFile } from "../../../kernel/ports.ts";
 import { checkFormat, formatOf, NOT_MADE } from "./index-format.ts";
-import { matchExpression } from "./match-expression.ts";
-import { type PartRows, PARTS_TABLE, TextParts } from "./text-parts.ts";
+import { matchingParts } from "./matching-parts.ts";
+import { type PartRows, PARTS_TABLES, TextParts } from "./text-parts.ts";
 
 /** Counts what was ever changed in the layout or in the way texts are cut: another number is built anew. */
-const FORMAT = 1;
+const FORMAT = 2;
 const FILES = ["", "-wal", "-shm"];
 /** Rows that are looked at together. */
 const PAGE = 1000;
@@ -62,7 +62,7 @@ export class FileIndexFile implements Disposable {
 
   /** Remembers all of these or none; what cannot be read now stays as it is known. */
   put(folder: string, files: readonly FileFinding[]): void {
-    this.#together(() => {
+    this.#parts.together(() => {
       const place = this.#folder(folder);
       const put = `INSERT INTO files(folder, path, identity, text) VALUES (?, ?, ?, ?)
         ON CONFLICT DO UPDATE SET identity = excluded.identity, text = excluded.text`;
@@ -77,23 +77,25 @@ export class FileIndexFile implements Disposable {
   }
 
   forget(folder: string, paths: Iterable<string>): void {
-    this.#together(() => {
+    this.#parts.together(() => {
       const place = this.#folder(folder);
       for (const path of paths) this.#forget(place, path);
     });
   }
 
   candidates(folder: string, query: TextQuery): string[] {
-    const matcher = new TextMatcher(query);
-    const expression = matchExpression(matcher.required, matcher.ignoreCase);
+    const parts = matchingParts(this.#database, "main", new TextMatcher(query));
     const all = `SELECT files.path FROM files JOIN folders ON folders.id = folder
       WHERE folders.path = ? AND text IS NOT NULL`;
-    if (expression === undefined) return this.#statement(all).pluck().all(folder) as string[];
+    if (parts === undefined) return this.#statement(all).pluck().all(folder) as string[];
     const some = `${all} AND text IN (
-        SELECT (SELECT id FROM texts AS owner WHERE owner.first <= parts.rowid
+        SELECT (SELECT id FROM texts AS owner WHERE owner.first <= matching.rowid
                 ORDER BY owner.first DESC LIMIT 1)
-        FROM parts WHERE parts MATCH ?)`;
-    return this.#statement(some).pluck().all(folder, expression) as string[];
+        FROM (${parts.sql}) AS matching)`;
+    return this.#database
+      .prepare(some)
+      .pluck()
+      .all(folder, ...parts.parameters) as string[];
   }
 
   [Symbol.dispose](): void {
@@ -137,10 +139,6 @@ export class FileIndexFile implements Disposable {
     const rows = this.#statement("SELECT first, parts FROM texts WHERE id = ?").get(had);
     this.#parts.remove(rows as PartRows);
     this.#statement("DELETE FROM texts WHERE id = ?").run(had);
-  }
-
-  #together(task: () => void): void {
-    this.#database.transaction(task).immediate();
   }
 
   #statement(sql: string): Statement {
@@ -204,7 +202,7 @@ function create(database: Database): void {
       UNIQUE (folder, path)
     );
     CREATE INDEX files_by_text ON files (text);
-    ${PARTS_TABLE}
+    ${PARTS_TABLES}
     PRAGMA user_version = ${FORMAT};
     COMMIT;
   `);

@@ -55,31 +55,28 @@ export class IndexBuilder implements Disposable {
   /** Writes one batch; true when there is more to do. */
   step(): boolean {
     if (this.#waiting.size === 0) return false;
-    const { database } = this.#index;
     const done: number[] = [];
     const versions = new Map<number, number | undefined>();
-    database
-      .transaction(() => {
-        let units = 0;
-        for (const id of this.#waiting) {
-          done.push(id);
-          const keyframe = this.#keyframe(id);
-          if (keyframe !== undefined && keyframe.version === this.#versions.get(id)) continue;
-          if (keyframe === undefined) this.#index.remove(id);
-          else this.#index.put(id, keyframe.version, keyframe.text);
-          versions.set(id, keyframe?.version);
-          units += SMALLEST_UNITS + (keyframe?.text.length ?? 0);
-          if (units > BATCH_UNITS) break;
-        }
-        this.#index.anchor(this.#tables.journal);
-      })
-      .immediate();
+    this.#index.together(() => {
+      let units = 0;
+      for (const id of this.#waiting) {
+        done.push(id);
+        const keyframe = this.#keyframe(id);
+        if (keyframe !== undefined && keyframe.version === this.#versions.get(id)) continue;
+        if (keyframe === undefined) this.#index.remove(id);
+        else this.#index.put(id, keyframe.version, keyframe.text);
+        versions.set(id, keyframe?.version);
+        units += SMALLEST_UNITS + (keyframe?.text.length ?? 0);
+        if (units > BATCH_UNITS) break;
+      }
+      this.#index.anchor(this.#tables.journal);
+    });
     for (const id of done) this.#waiting.delete(id);
     for (const [id, version] of versions) {
       if (version === undefined) this.#versions.delete(id);
       else this.#versions.set(id, version);
     }
-    if (this.#waiting.size === 0) database.pragma("wal_checkpoint(PASSIVE)");
+    if (this.#waiting.size === 0) this.#index.database.pragma("wal_checkpoint(PASSIVE)");
     return this.#waiting.size > 0;
   }
 

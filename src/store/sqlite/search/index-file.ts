@@ -4,11 +4,11 @@ import { dirname, join } from "node:path";
 import type { Journal } from "../journal.ts";
 import { rowHash } from "../row-hash.ts";
 import { checkFormat, formatOf, NOT_MADE } from "./index-format.ts";
-import { type PartRows, PARTS_TABLE, TextParts } from "./text-parts.ts";
+import { type PartRows, PARTS_TABLES, TextParts } from "./text-parts.ts";
 import { UnusableIndex } from "./unusable-index.ts";
 
 /** Counts what was ever changed in the layout or in the way texts are cut: another number is built anew. */
-const FORMAT = 1;
+const FORMAT = 2;
 const FILES = ["", "-wal", "-shm"];
 
 /** Next to the journal; made of it, so that it may be deleted at any time. */
@@ -54,7 +54,13 @@ export class IndexFile implements Disposable {
   verify(): void {
     const [row] = this.database.pragma("quick_check(1)") as { quick_check: string }[];
     if (row?.quick_check !== "ok") throw new UnusableIndex(row?.quick_check ?? "nothing to check");
-    this.database.exec("INSERT INTO parts(parts) VALUES ('integrity-check')");
+    for (const table of ["parts", "part_words"])
+      this.database.exec(`INSERT INTO ${table}(${table}) VALUES ('integrity-check')`);
+  }
+
+  /** Runs what puts and removes: all of it lands or nothing. */
+  together(task: () => void): void {
+    this.#parts.together(task);
   }
 
   versions(): Map<number, number> {
@@ -124,7 +130,7 @@ function create(database: Database): void {
       parts INTEGER NOT NULL
     );
     CREATE INDEX docs_by_part ON docs (first);
-    ${PARTS_TABLE}
+    ${PARTS_TABLES}
     PRAGMA user_version = ${FORMAT};
     COMMIT;
   `);
