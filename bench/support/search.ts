@@ -11,7 +11,9 @@ import { blockTools, ToolRegistry } from "../../src/tools/index.ts";
 import { interleave, row, type Row } from "../harness.ts";
 import { hasRipgrep, ripgrep } from "./ripgrep.ts";
 
-const ROUNDS = 7;
+/** One word may be lucky; of several the slowest is what is told. */
+const NEEDLES = 5;
+const ROUNDS = 3;
 const AT_ONCE = 32;
 const sources = join(import.meta.dirname, "..", "..", "src");
 
@@ -19,8 +21,8 @@ interface Corpus extends AsyncDisposable {
   readonly kernel: Kernel;
   readonly store: Store;
   readonly files: string;
-  /** A word with tens to hundreds of occurrences. */
-  readonly needle: string;
+  /** Words with tens to hundreds of occurrences. */
+  readonly needles: readonly string[];
 }
 
 /** Literals and regular expressions with a literal, second run, in small blocks and in 200 MB. */
@@ -31,11 +33,18 @@ export async function* searchMeasures(): AsyncGenerator<Row> {
     { name: "4k blocks, 200 MB", blocks: 4_000, units: 50_000 },
   ]) {
     await using corpus = await makeCorpus(blocks, units);
-    const { needle } = corpus;
-    yield await against(corpus, `kernel_search of a literal, ${name}, ms`, needle);
-    const regex = `\\w+ ${needle.slice(0, -1)}\\w\\b`;
-    yield await against(corpus, `kernel_search of a regex with a literal, ${name}, ms`, regex);
+    const { needles } = corpus;
+    yield await worst(corpus, `kernel_search of a literal, ${name}, ms`, needles);
+    const regexes = needles.map((needle) => `\\w+ ${needle.slice(0, -1)}\\w\\b`);
+    yield await worst(corpus, `kernel_search of a regex with a literal, ${name}, ms`, regexes);
   }
+}
+
+/** The one of several queries that is slowest against ripgrep. */
+async function worst(corpus: Corpus, name: string, queries: readonly string[]): Promise<Row> {
+  const rows: Row[] = [];
+  for (const query of queries) rows.push(await against(corpus, name, query));
+  return rows.toSorted((a, b) => b.ratio - a.ratio)[0]!;
 }
 
 async function against({ kernel, files }: Corpus, name: string, query: string): Promise<Row> {
@@ -103,7 +112,7 @@ async function makeCorpus(count: number, units: number): Promise<Corpus> {
     kernel,
     store,
     files,
-    needle: writer.needle(),
+    needles: writer.needles(),
     [Symbol.asyncDispose]: (
       (owned) => () =>
         owned.disposeAsync()
@@ -154,17 +163,21 @@ class Writer {
     return `${text.trimEnd()}\n`;
   }
 
-  /** A word of eight or more letters that is there between 60 and 300 times, and in no other word. */
-  needle(): string {
+  /** Words of eight or more letters that are there between 60 and 300 times, and in no other word. */
+  needles(): string[] {
     const words = [...this.#used];
-    const fitting = words.find(
+    const fitting = words.filter(
       ([word, times]) =>
         word.length >= 8 &&
         times >= 60 &&
         times <= 300 &&
         words.filter(([other]) => other.includes(word)).length === 1,
     );
-    if (fitting === undefined) throw new Error("no word is as rare as a search needs");
-    return fitting[0];
+    if (fitting.length < NEEDLES) throw new Error("too few words are as rare as a search needs");
+    const last = fitting.length - 1;
+    return Array.from(
+      { length: NEEDLES },
+      (_, at) => fitting[Math.round((at * last) / (NEEDLES - 1))]![0],
+    );
   }
 }
