@@ -142,6 +142,44 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     expect(await project.fine(["history", "src/main.ts"])).toContain("disk");
   });
 
+  test("an export has the files too, also those that are gone from disk", async () => {
+    await using project = await Project.make(way);
+    await project.fine(["mount", "."]);
+    await project.fine(["context", "new", "talk"]);
+    await project.fine(["block", "create", "user", "text", "--context", "talk", "--content", "hi"]);
+    await project.fine(["cat", "src/main.ts"]);
+    await project.fine(replace("README.md", "Project", "Programme"));
+    await project.fine(["file", "delete", "src/main.ts"]);
+    const out = project.path("../out");
+    expect(await project.json(["export", out])).toMatchObject({ ok: true, blocks: 3 });
+    const index = JSON.parse(project.read("../out/index.json")) as {
+      files: string[];
+      contexts: { context: string; blocks: { file: string; metadata: { path?: string } }[] }[];
+    };
+    expect(index.contexts.map(({ context }) => context)).toEqual(["talk", "@project"]);
+    const files = index.contexts[1]!.blocks.map(({ file, metadata }) => [
+      metadata.path,
+      project.read(`../out/${file}`),
+    ]);
+    expect(Object.fromEntries(files)).toEqual({
+      "README.md": "# Programme\n",
+      "src/main.ts": THREE,
+    });
+    const one = project.path("../one");
+    expect(await project.json(["export", one, "--context", "@project"])).toMatchObject({
+      blocks: 2,
+    });
+    const none = await project.run(["export", project.path("../none"), "--context", "@notes"]);
+    expect(none.code).toBe(2);
+    expect(none.err).toContain("There is no folder @notes; there are: @project.");
+    expect(none.err).not.toContain("context new");
+    // Nobody knows the rules of a folder that is not mounted: it is said what is missing.
+    await project.fine(["unmount", "."]);
+    const away = await project.run(["export", project.path("../away")], project.home.folder.path);
+    expect(away.code).toBe(1);
+    expect(away.err.match(/was left out: .*not mounted now/g)).toHaveLength(2);
+  });
+
   test("paths are meant from where one stands, and shown from there", async () => {
     await using project = await Project.make(way);
     await project.fine(["mount", "."]);

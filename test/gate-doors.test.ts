@@ -253,6 +253,8 @@ const wideWays: { readonly [name: string]: (house: GateHouse, kind: Kind) => Pro
   "rpc feed": (house, kind) => followed(house, kind, { from: 0 }),
   "rpc feed of other topics too": (house, kind) =>
     followed(house, kind, { from: 0, topics: ["resource"] }),
+  "rpc exportPage": (house, kind) =>
+    house.client(kind).exportPage({ context: `@${house.id}`, limit: 1000 }),
   "rpc block_sync": (house, kind) =>
     house
       .client(kind)
@@ -336,7 +338,6 @@ describe("what gives many files at once", () => {
         const everything = [
           await outcome(house.client(kind).executeTool({ name: "file_list", arguments: {} })),
           await outcome(house.client(kind).executeTool({ name: "file_status", arguments: {} })),
-          await outcome(house.client(kind).exportPage({ context: `@${house.id}` })),
           await outcome(house.client(kind).usage()),
           await outcome(house.client(kind).authors()),
           await outcome(house.client(kind).verify()),

@@ -122,7 +122,7 @@ export const rpcInputs = {
     }),
     applyRetention: z.strictObject({}),
     exportPage: z.strictObject({
-      context: name,
+      context: z.string().min(1).max(33).describe("a conversation, or the files of a folder: @src"),
       position: position.optional().describe("as it stood then; now without it"),
       after: block.optional().describe("go on behind this block, as the last page said"),
       limit: z.int().min(1).max(1000).optional().describe("blocks in one page; 100 by default"),

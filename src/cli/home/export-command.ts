@@ -1,4 +1,5 @@
 import { extname } from "node:path";
+import { KumikoError } from "../../base/index.ts";
 import type { RpcAnswers, RpcKernel } from "../../protocol/index.ts";
 import { printJson, styled } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
@@ -24,9 +25,18 @@ interface Entry {
   readonly index: object;
   /** Undefined when it could not be read. */
   readonly file: string | undefined;
+  readonly why: string | undefined;
 }
 
-/** Writes one file per block, in conversation order, and an index that says what they are. */
+/** A conversation, or a folder whose files are blocks (`@src`). */
+type Exporting = Partial<RpcAnswers["Kernel"]["listContexts"][number]> & {
+  readonly context: string;
+};
+
+/**
+ * Writes one file per block, in conversation order, and an index that says what they are. Blocks that are files are
+ * below their folder's name, also those that are gone from disk.
+ */
 export function exportKernel(
   terminal: Terminal,
   name: string,
@@ -37,7 +47,7 @@ export function exportKernel(
       untilInterrupted(signal, kernel.ask(run));
     const position = flags.atPosition ?? (await reading((each) => each.position())).position;
     const authors = await reading((each) => each.authors({ position }));
-    const contexts = await chosenContexts(kernel, flags.context);
+    const contexts = await chosenContexts(kernel, flags.context, authors);
     const folder = await ExportFolder.prepare(terminal, name, flags.force ?? false);
     const tell = progress(terminal, flags.json, Object.keys(authors).length);
     const entries: Entry[] = [];
@@ -71,8 +81,8 @@ export function exportKernel(
     } else {
       const count = counted(written.length, "block");
       await terminal.print(`${styled(terminal, "bold", count)} in ${folder.path}\n`);
-      for (const { block } of unreadable)
-        await terminal.complain(`kumiko: ${block} was left out\n`);
+      for (const { block, why } of unreadable)
+        await terminal.complain(`kumiko: ${block} was left out${why ? `: ${why}` : ""}\n`);
     }
     return unreadable.length === 0 ? exitCode.fine : exitCode.rejected;
   });
@@ -81,7 +91,9 @@ export function exportKernel(
 async function chosenContexts(
   kernel: OpenKernel,
   context: string | undefined,
-): Promise<RpcAnswers["Kernel"]["listContexts"]> {
+  authors: Authors,
+): Promise<Exporting[]> {
+  if (context?.startsWith("@") === true) return [await chosenFolder(kernel, context, authors)];
   // Refused when there is none of that name.
   if (context !== undefined)
     await kernel.ask(async (each) => {
@@ -89,7 +101,31 @@ async function chosenContexts(
       return opened === undefined;
     });
   const all = await kernel.ask((each) => each.listContexts());
-  return all.filter((info) => context === undefined || context === info.context);
+  if (context !== undefined) return all.filter((info) => info.context === context);
+  return [...all, ...foldersIn(authors).map((folder) => ({ context: folder }))];
+}
+
+/** Folders whose files have blocks, whether they are mounted now or not. */
+function foldersIn(authors: Authors): string[] {
+  const contexts = Object.keys(authors).map((block) => block.slice(0, block.indexOf("~")));
+  return [...new Set(contexts.filter((context) => context.startsWith("@")))].toSorted();
+}
+
+/** One that is mounted and of which nothing was read yet is there too. */
+async function chosenFolder(
+  kernel: OpenKernel,
+  context: string,
+  authors: Authors,
+): Promise<Exporting> {
+  const mounts = await kernel.ask((each) => each.mounts());
+  const known = [...new Set([...foldersIn(authors), ...mounts.map(({ mount }) => `@${mount}`)])];
+  if (known.includes(context)) return { context };
+  throw new KumikoError(
+    "unknown_context",
+    `There is no folder ${context}` +
+      (known.length > 0 ? `; there are: ${known.join(", ")}.` : ": nothing is mounted."),
+    { context, contexts: known },
+  );
 }
 
 /** Names in conversation order, all of one width. */
@@ -113,10 +149,10 @@ function entryOf(context: string, exported: Exported, name: string, authors: Aut
   const { block_id, unreadable, text, ...description } = exported;
   if (unreadable !== undefined || text === undefined) {
     const index = { block_id, file: null, unreadable };
-    return { context, block: block_id, index, file: undefined };
+    return { context, block: block_id, index, file: undefined, why: unreadable };
   }
   const index = { block_id, file: name, ...description, actors: authors[block_id] ?? [] };
-  return { context, block: block_id, index, file: name };
+  return { context, block: block_id, index, file: name, why: undefined };
 }
 
 /** A line that counts, where a person watches. */

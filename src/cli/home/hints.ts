@@ -11,7 +11,7 @@ export function homeHint({ code, facts }: KumikoError): string | undefined {
             "`kumiko context new <name>`. Another home is chosen with --home or $KUMIKO_HOME."
         : `Make it with \`kumiko kernel new ${printedFact(facts["kernel"])}\`, or choose another with --kernel.`;
     case "unknown_context":
-      return `Make it with \`kumiko context new ${printedFact(facts["context"])}\`.`;
+      return contextHint(printedFact(facts["context"]));
     case "unauthorised":
       return "The home's owner has a token of its own: `kumiko token list` makes it anew when it is not good any more.";
     case "protocol_mismatch":
@@ -29,4 +29,12 @@ export function homeHint({ code, facts }: KumikoError): string | undefined {
     default:
       return undefined;
   }
+}
+
+/** A name that no context may have is not made either. */
+function contextHint(context: string): string {
+  if (context.startsWith("@")) return "Names with @ are folders: `kumiko mounts` lists them.";
+  return /^[a-z0-9-]{1,32}$/.test(context)
+    ? `Make it with \`kumiko context new ${context}\`.`
+    : "`kumiko context list` says what there is.";
 }

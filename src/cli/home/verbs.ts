@@ -94,10 +94,15 @@ function addUpkeepVerbs(terminal: Terminal, program: Command, finish: Finish): v
   )
     .option("--export <folder>", "write everything that can still be read to plain files")
     .option("--force", "write over what is in the folder");
-  verb("export <folder>", "write every block to a plain file, with an index", (flags, folder) =>
-    import("./export-command.ts").then(({ exportKernel }) => exportKernel(terminal, folder, flags)),
+  verb(
+    "export <folder>",
+    "write every block to a plain file, files of mounted folders too, with an index",
+    (flags, folder) =>
+      import("./export-command.ts").then(({ exportKernel }) =>
+        exportKernel(terminal, folder, flags),
+      ),
   )
-    .option("--context <name>", "only this context")
+    .option("--context <name>", "only this context, or the files of one folder: @name")
     .option("--at-position <n>", "as everything stood at a position of the journal", wholeNumber)
     .option("--force", "write over what is in the folder");
   addPurgeVerbs(terminal, program, finish);

@@ -17,7 +17,10 @@ export interface PageRequest {
   readonly limit?: number | undefined;
 }
 
-/** The blocks of a context with their texts, in conversation order, as they stood at a position. */
+/**
+ * The blocks of a context, or of a folder's files (`@src`), with their texts, in conversation order, as they stood at a
+ * position. A folder of whose files none was ever loaded has none.
+ */
 export async function exportPage(
   kernel: Kernel,
   invocation: Invocation,
@@ -26,7 +29,7 @@ export async function exportPage(
   const { context, after, limit = 100 } = request;
   const position = request.position ?? kernel.feed.head;
   kernel.feed.checkPosition(position);
-  await kernel.contexts.check(context);
+  if (!context.startsWith("@")) await kernel.contexts.check(context);
   const blocks: Exported[] = [];
   let units = 0;
   for await (const listed of conversation(kernel, context, after)) {
