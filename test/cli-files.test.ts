@@ -316,6 +316,7 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     expect(await project.fine(["conflicts"])).toBe("Nothing is in conflict.\n");
     for (const [choice, text] of [
       [["mine"], "one\nBLOCK\nthree\n"],
+      [["memory"], "one\nBLOCK\nthree\n"],
       [["disk"], "one\nDISK\nthree\n"],
       [["both"], "one\nDISK\nBLOCK\nthree\n"],
       [["--text", "lines"], "one\nOWN\nthree\n"],
@@ -329,10 +330,12 @@ describe.each(ways)("files by the command line (%s)", (way) => {
       const { code, out } = await project.run(["conflicts", "main.ts"], project.src);
       expect(code).toBe(1);
       const [, conflict] = /^(c\d+) {2}main\.ts/.exec(out)!;
-      expect(out).toContain("  disk: by disk\n     2 | DISK");
-      expect(out).toContain("  in memory: by claude\n     2 | BLOCK");
+      expect(out).toContain("  disk\n     2 | DISK");
+      expect(out).toContain("  memory (claude)\n     2 | BLOCK");
       expect(await project.json(["mounts"])).toMatchObject({ mounts: [{ conflicts: 1 }] });
-      await project.fine(["resolve", conflict!, ...choice]);
+      const told = await project.fine(["resolve", conflict!, ...choice]);
+      const stands = text.split("\n").slice(1, -2);
+      expect(told).toContain(`:\n${stands.map((line) => `         | ${line}\n`).join("")}`);
       expect(await project.fine(["cat", "src/main.ts"])).toBe(text);
       await project.fine(["file", "save", "src/main.ts"]);
       expect(project.read("src/main.ts")).toBe(text);

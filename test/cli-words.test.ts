@@ -92,9 +92,9 @@ describe("what the command says of files", () => {
       /^m\.txt is not saved as it is: .*kumiko conflicts/,
     );
     const { out } = await run("conflicts");
-    expect(out).toContain("in memory: by claude");
+    expect(out).toContain("memory (claude)");
     expect((await run("resolve", "c1", "mine")).out).toMatch(
-      /^c1 is resolved: m\.txt is now version \d+ \(kumiko undo takes it back\)\n$/,
+      /^c1 is resolved: m\.txt is now version \d+ \(kumiko undo takes it back\)\n {2}there stands now, by claude:\n {9}\| again\n$/,
     );
     expect((await run("file", "delete", "p.txt")).out).toMatch(
       /^deleted p\.txt; its text and history stay version \d+\n$/,

@@ -29,6 +29,13 @@ export function resolveConflict(
   return rebuild.finish(finalNewline).splices;
 }
 
+/** What stands there then, a line each. */
+export function chosenText(conflict: MergeConflict, choice: ConflictChoice): string {
+  return chosenLines(conflict, choice)
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
 function chosenLines({ memory, disk }: MergeConflict, choice: ConflictChoice): readonly string[] {
   const linesOf = (text: string): readonly string[] => splitText(text).lines;
   if (typeof choice === "object") return linesOf(choice.text);

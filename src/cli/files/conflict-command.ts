@@ -28,7 +28,7 @@ export function listConflicts(
     else {
       const [first] = conflicts;
       const lines = conflicts.flatMap((each) => [...printConflict(terminal, each), ""]);
-      const hint = `${counted(conflicts.length, "conflict")}. Decide with: kumiko resolve ${first!.conflict} disk|mine|both|now (mine: what is in memory), or --text <file>`;
+      const hint = `${counted(conflicts.length, "conflict")}. Decide with: kumiko resolve ${first!.conflict} disk|memory|both|now, or --text <file>`;
       await terminal.print(`${[...lines, dim(terminal, hint)].join("\n")}\n`);
     }
     return conflicts.length > 0 ? exitCode.different : exitCode.fine;
@@ -60,7 +60,14 @@ async function conflictsOf(
   return unseen.length > 0 ? ask() : found;
 }
 
-const choices = ["disk", "mine", "both", "now"];
+/** What is typed, and what the tool calls it: whose "mine" would be is not plain to a person. */
+const choices = new Map([
+  ["disk", "disk"],
+  ["memory", "mine"],
+  ["mine", "mine"],
+  ["both", "both"],
+  ["now", "now"],
+]);
 
 export interface ResolveFlags extends HomeFlags {
   readonly text?: string;
@@ -71,21 +78,23 @@ interface Resolved {
   readonly block_id: string;
   readonly version: number;
   readonly edit?: string;
+  readonly stands?: { readonly text: string; readonly by: readonly string[] };
 }
 
 export async function resolveConflict(
   terminal: Terminal,
   conflict: string,
-  choice: string | undefined,
+  word: string | undefined,
   flags: ResolveFlags,
 ): Promise<number> {
   const { text: file } = flags;
-  const isChoice = choice !== undefined && choices.includes(choice);
-  if ((file === undefined) !== isChoice || (choice !== undefined && !isChoice)) {
+  const choice = word === undefined ? undefined : choices.get(word);
+  const isChoice = choice !== undefined;
+  if ((file === undefined) !== isChoice || (word !== undefined && !isChoice)) {
     throw new KumikoError(
       "invalid_argument",
-      `Say whose lines stand there from now on: kumiko resolve ${conflict} disk, mine or both; as the block says it now: now; or your own with --text <file>.`,
-      { choices },
+      `Say whose lines stand there from now on: kumiko resolve ${conflict} disk, memory (what the block said) or both; as the block says it now: now; or your own with --text <file>.`,
+      { choices: [...choices.keys()] },
     );
   }
   const text =
@@ -100,8 +109,20 @@ export async function resolveConflict(
       const undo =
         answer.edit === undefined ? "" : ` ${dim(terminal, "(kumiko undo takes it back)")}`;
       const now = answer.edit === undefined ? "stays as it is" : `is now version ${answer.version}`;
-      await terminal.print(`${conflict} is resolved: ${bold(terminal, path)} ${now}${undo}\n`);
+      const head = `${conflict} is resolved: ${bold(terminal, path)} ${now}${undo}`;
+      await terminal.print(`${[head, ...standingLines(answer, caller.actor)].join("\n")}\n`);
     }
     return exitCode.fine;
   });
+}
+
+/** Which lines stand there now, and whose they are. */
+function standingLines({ stands }: Resolved, actor: string): string[] {
+  if (stands === undefined) return [];
+  const names = stands.by.map((name) => (name === actor ? `${name} (you)` : name));
+  const lines = stands.text === "" ? [] : stands.text.replace(/\n$/, "").split("\n");
+  const whose = names.length === 0 ? "" : `, by ${names.join(" and ")}`;
+  return lines.length === 0
+    ? [`  no lines stand there now${whose}`]
+    : [`  there stands now${whose}:`, ...lines.map((line) => `         | ${line}`.trimEnd())];
 }

@@ -46,8 +46,8 @@ export function addFileVerbs(terminal: Terminal, program: Command, finish: Finis
     conflicts().then(({ listConflicts }) => listConflicts(terminal, path, flags)),
   );
   verb(
-    "resolve <conflict> [disk|mine|both|now]",
-    "say whose lines stand there from now on",
+    "resolve <conflict> [disk|memory|both|now]",
+    "say whose lines stand there from now on: disk's, those in memory (also: mine), both, or as the block has them now",
     (flags, conflict, choice) =>
       conflicts().then(({ resolveConflict }) => resolveConflict(terminal, conflict, choice, flags)),
   ).option("--text <file>", "lines of your own: a file, or - for standard input");

@@ -104,20 +104,25 @@ export interface FileConflict {
 
 const standing = {
   disk: "disk's lines stand there now",
-  memory: "the block's lines stand there now",
+  memory: "memory's lines stand there now",
   nobody: "the file waits until somebody decides",
 };
 
 /** Both sides and what they were made from, lines counted from 1. */
 export function printConflict(terminal: Terminal, each: FileConflict): string[] {
   const { conflict, path, block_id, version, stood, theirs, mine, base, disk, memory } = each;
-  const authors = mine.join(", ") || "the block";
   return [
     `${bold(terminal, conflict)}  ${path ?? block_id}  ${dim(terminal, `version ${version}; ${standing[stood]}`)}`,
     ...sideLines(terminal, `both had, lines counted from 1`, base, " "),
-    ...sideLines(terminal, `disk: by ${theirs}`, disk, "-"),
-    ...sideLines(terminal, `in memory: by ${authors}`, memory, "+"),
+    ...sideLines(terminal, sideOf("disk", [theirs]), disk, "-"),
+    ...sideLines(terminal, sideOf("memory", mine), memory, "+"),
   ];
+}
+
+/** A side by the word that chooses it, and who wrote it when that is known. */
+function sideOf(word: "disk" | "memory", authors: readonly string[]): string {
+  const known = authors.filter((author) => author !== "disk");
+  return known.length === 0 ? word : `${word} (${known.join(", ")})`;
 }
 
 function sideLines(terminal: Terminal, title: string, side: Side, mark: string): string[] {

@@ -1,7 +1,10 @@
 import { z } from "zod";
 import { KumikoError } from "../../base/index.ts";
 import { defineTool, writing } from "../../tools/index.ts";
+import type { Conflict } from "../conflicts.ts";
+import type { Decided } from "../deciding.ts";
 import { Mounts } from "../mounts.ts";
+import { chosenText } from "../resolve-conflict.ts";
 import { tellUnsaved } from "./shared.ts";
 
 export const fileResolve = defineTool({
@@ -28,6 +31,10 @@ export const fileResolve = defineTool({
       .string()
       .optional()
       .describe("when lines changed: undoing it opens the conflict again, redoing it closes it"),
+    stands: z
+      .strictObject({ text: z.string(), by: z.array(z.string()).describe("whose lines they are") })
+      .optional()
+      .describe("what stands there from now on; not with now, nor when the file stays deleted"),
   }),
   examples: [{ when: "Keep both.", input: { conflict: "c3", choice: "both" } }],
   async run(kernel, { input, invocation }) {
@@ -43,16 +50,26 @@ export const fileResolve = defineTool({
     found.mount.check(found.file.path, "change", { actor, kind });
     if (conflict.gone === true && choice !== "disk" && choice !== "now")
       found.mount.check(found.file.path, "create", { actor, kind });
-    const edit = await found.mount.source.resolve(
-      invocation,
-      conflict,
-      choice === "text" ? { text: text! } : choice,
-    );
+    const decided: Decided = choice === "text" ? { text: text! } : choice;
+    const edit = await found.mount.source.resolve(invocation, conflict, decided);
     const { block, path } = found.file;
     tellUnsaved(kernel, invocation, [block]);
-    return { path, block_id: block, version: await kernel.version(block), edit };
+    const stands = standing(conflict, decided, actor);
+    return { path, block_id: block, version: await kernel.version(block), edit, stands };
   },
 });
+
+function standing(
+  conflict: Conflict,
+  decided: Decided,
+  actor: string,
+): { text: string; by: string[] } | undefined {
+  const { theirs, mine, gone } = conflict;
+  if (decided === "now" || (decided === "disk" && gone === true)) return undefined;
+  const authors = { disk: [theirs], mine: [...mine], both: [...new Set([theirs, ...mine])] };
+  const by = typeof decided === "object" ? [actor] : authors[decided];
+  return { text: chosenText(conflict, decided), by };
+}
 
 function notMounted(path: string): KumikoError {
   return new KumikoError("not_on_disk", `${path} is in a folder that is not mounted now.`, {
