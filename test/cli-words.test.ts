@@ -128,3 +128,47 @@ describe("what the command says of files", () => {
     expect((await run("file", "list")).out).toContain("src/app.ts");
   });
 });
+
+describe("what is not here", () => {
+  test("is looked for in the other kernels, main first, when a folder got one of its own", async () => {
+    using home = temporaryHome();
+    const folder = join(home.folder.path, "work");
+    mkdirSync(folder);
+    const run = (...args: string[]) => home.run(args, { folder });
+    await run("context", "new", "talk");
+    await run("block", "create", "user", "text", "--context", "talk", "--content", "a pelican\n");
+    await run("kernel", "new", "own");
+    await run("mount", ".", "--kernel", "own");
+    const list = await run("context", "list");
+    expect(list.out).toContain("No contexts yet in own");
+    expect(list.out).toContain("main has some: --kernel main");
+    expect(await home.json(["context", "list"], { folder })).toMatchObject({ elsewhere: "main" });
+    for (const args of [
+      ["block", "read", "talk~ann~1"],
+      ["history", "talk~ann~1"],
+      ["context", "show", "talk"],
+      ["block", "list", "--context", "talk"],
+    ]) {
+      const refused = await run(...args);
+      expect([args, refused.err]).toEqual([
+        args,
+        expect.stringContaining("main has it: --kernel main"),
+      ]);
+      expect(refused.err).not.toContain("context new");
+    }
+    const found = await run("search", "pelican");
+    expect(found).toMatchObject({ code: 1, out: "nothing found\nmain has it: --kernel main\n" });
+    expect((await run("search", "flamingo")).out).toBe("nothing found\n");
+    expect(await run("search", "pelican", "--kernel", "main")).toMatchObject({ code: 0 });
+    const none = await home.run(["search", "flamingo", "--json"], { folder });
+    expect([none.code, JSON.parse(none.out)]).toEqual([1, expect.objectContaining({ ok: true })]);
+    // Nowhere at all: what comes near, and where to look.
+    const near = await run("block", "read", "talk~ann~2", "--kernel", "main");
+    expect(near.err).toContain("Did you mean talk~ann~1? `kumiko block list --context talk`");
+    const wrong = await run("block", "read", "tlk~ann~1", "--kernel", "main");
+    expect(wrong.err).toContain("`kumiko context list` says what there is.");
+    const help = (await run("search", "--help")).out;
+    expect(help).not.toMatch(/files by\s+default/);
+    expect(help).toMatch(/exit code is 1 when\s+nothing is found/);
+  });
+});

@@ -1,8 +1,11 @@
+import { KumikoError } from "../../base/index.ts";
 import type { RpcKernel, RpcWorld } from "../../protocol/index.ts";
 
-interface How {
+export interface How {
   /** Whether it may be sent again when the connection was lost and nobody knows what became of it. */
   readonly retry: boolean;
+  /** False: a kernel that another process has is not waited for. */
+  readonly waits?: boolean;
 }
 
 /**
@@ -43,6 +46,25 @@ export class OpenKernel {
   /** For what changes nothing, or only once however often it is made. */
   ask<Result>(run: (kernel: RpcKernel) => Promise<Result>): Promise<Result> {
     return this.#access.kernel(this.id, run, { retry: true });
+  }
+
+  /** The other kernels of the home. */
+  async others(): Promise<string[]> {
+    const all = await this.#access.world((world) => world.listKernels(), { retry: true });
+    return all.map(({ kernel }) => kernel).filter((kernel) => kernel !== this.id);
+  }
+
+  /** Asks another kernel; undefined when it cannot be had at once, or cannot say it: that is not where to send somebody. */
+  async in<Result>(
+    other: string,
+    run: (kernel: RpcKernel) => Promise<Result>,
+  ): Promise<Result | undefined> {
+    try {
+      return await this.#access.kernel(other, run, { retry: true, waits: false });
+    } catch (error) {
+      if (error instanceof KumikoError) return undefined;
+      throw error;
+    }
   }
 
   change<Result>(run: (kernel: RpcKernel) => Promise<Result>): Promise<Result> {

@@ -4,6 +4,7 @@ import type { RpcAnswers } from "../../protocol/index.ts";
 import { printJson, styled } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
+import type { OpenKernel } from "./access.ts";
 import { moment } from "./moment.ts";
 import { DEFAULT_KERNEL, type HomeFlags } from "./options.ts";
 import { homeOf, withKernel } from "./with-kernel.ts";
@@ -43,18 +44,28 @@ function madeKernel(terminal: Terminal, flags: HomeFlags, kernel: string): strin
 export function listContexts(terminal: Terminal, flags: HomeFlags): Promise<number> {
   return withKernel(terminal, flags, "kumiko context list", async (kernel) => {
     const contexts = await kernel.ask((each) => each.listContexts());
+    const other = contexts.length === 0 ? await whereContextsAre(kernel) : undefined;
     if (flags.json) {
-      await printJson(terminal, { ok: true, kernel: kernel.id, contexts });
+      const told = other === undefined ? {} : { elsewhere: other };
+      await printJson(terminal, { ok: true, kernel: kernel.id, contexts, ...told });
       return exitCode.fine;
     }
     const width = Math.max(0, ...contexts.map(({ context }) => context.length));
     const lines = contexts.map(
       (info) => `${styled(terminal, "bold", info.context.padEnd(width))}  ${since(terminal, info)}`,
     );
-    if (lines.length === 0) lines.push("No contexts yet: kumiko context new <name>");
+    if (lines.length === 0)
+      lines.push(`No contexts yet in ${kernel.id}: kumiko context new <name>`);
+    if (other !== undefined) lines.push(`${other} has some: --kernel ${other}`);
     await terminal.print(`${lines.join("\n")}\n`);
     return exitCode.fine;
   });
+}
+
+/** Who made one before their folder had a kernel looks for it here. */
+async function whereContextsAre(kernel: OpenKernel): Promise<string | undefined> {
+  const { elsewhere, hasContexts } = await import("./elsewhere.ts");
+  return elsewhere(kernel, hasContexts);
 }
 
 type ContextInfo = RpcAnswers["Kernel"]["listContexts"][number];

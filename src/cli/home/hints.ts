@@ -1,10 +1,18 @@
-import type { KumikoError } from "../../base/index.ts";
+import type { Facts, KumikoError } from "../../base/index.ts";
 import { printedFact } from "../refusal.ts";
 import { DEFAULT_KERNEL } from "./options.ts";
 
 /** What to type when something is not there, or does not answer. */
 export function homeHint({ code, facts }: KumikoError): string | undefined {
+  const { elsewhere, nearest } = facts;
+  if (typeof elsewhere === "string") return hasIt(elsewhere);
+  if (typeof nearest === "string")
+    return code === "unknown_block"
+      ? `Did you mean ${nearest}? ${listing(facts)}`
+      : `Did you mean ${nearest}? ${contextHint(printedFact(facts["context"]))}`;
   switch (code) {
+    case "unknown_block":
+      return listing(facts);
     case "unknown_kernel":
       return facts["kernel"] === DEFAULT_KERNEL
         ? "This folder is not mounted: begin with `kumiko mount .` or `kumiko serve`; without a folder, with " +
@@ -31,10 +39,23 @@ export function homeHint({ code, facts }: KumikoError): string | undefined {
   }
 }
 
+export function hasIt(kernel: string): string {
+  return `${kernel} has it: --kernel ${kernel}`;
+}
+
+/** Where what there is can be seen. */
+function listing({ context }: Facts): string {
+  return typeof context === "string" && nameOfContext.test(context)
+    ? `\`kumiko block list --context ${context}\` lists what is there.`
+    : "`kumiko context list` says what there is.";
+}
+
+const nameOfContext = /^[a-z0-9-]{1,32}$/;
+
 /** A name that no context may have is not made either. */
 function contextHint(context: string): string {
   if (context.startsWith("@")) return "Names with @ are folders: `kumiko mounts` lists them.";
-  return /^[a-z0-9-]{1,32}$/.test(context)
+  return nameOfContext.test(context)
     ? `Make it with \`kumiko context new ${context}\`.`
     : "`kumiko context list` says what there is.";
 }

@@ -6,7 +6,7 @@ import type { LocalOptions } from "../../app/local.ts";
 import { findServer, serves, type ServerNote } from "../../app/running.ts";
 import { KumikoError } from "../../base/index.ts";
 import type { Terminal } from "../terminal.ts";
-import type { Access } from "./access.ts";
+import type { Access, How } from "./access.ts";
 import { isUnauthorised, ownerToken } from "./owner-token.ts";
 
 interface Opening extends Pick<LocalOptions, "actor" | "onDamage"> {
@@ -58,23 +58,26 @@ class Steady implements Access {
     return this.#access.lost;
   }
 
-  world: Access["world"] = (run, how) => this.#try((access) => access.world(run, how), how.retry);
+  world: Access["world"] = (run, how) => this.#try((access) => access.world(run, how), how);
 
   kernel: Access["kernel"] = (id, run, how) =>
-    this.#try((access) => access.kernel(id, run, how), how.retry);
+    this.#try((access) => access.kernel(id, run, how), how);
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#access[Symbol.asyncDispose]();
   }
 
-  async #try<Result>(call: (access: Access) => Promise<Result>, retry: boolean): Promise<Result> {
+  async #try<Result>(
+    call: (access: Access) => Promise<Result>,
+    { retry, waits = true }: How,
+  ): Promise<Result> {
     for (let tries = 0; ; tries++) {
       const access = this.#access;
       try {
         return await call(access);
       } catch (error) {
         if (!(error instanceof KumikoError) || this.#opening.signal.aborted) throw error;
-        if (error.code === "in_use" && performance.now() < this.#until) {
+        if (waits && error.code === "in_use" && performance.now() < this.#until) {
           await sleep(AGAIN);
           continue;
         }

@@ -12,7 +12,7 @@ import { verbOf } from "./tools.ts";
 import { callTool } from "./call-tool.ts";
 import type { OpenKernel } from "./access.ts";
 import { namesFile, targetFrom, withOwnMount, withShownPaths, withTargets } from "./paths.ts";
-import { homeHint } from "./hints.ts";
+import { hasIt, homeHint } from "./hints.ts";
 import type { HomeFlags } from "./options.ts";
 import { type Caller, withKernel } from "./with-kernel.ts";
 
@@ -60,14 +60,36 @@ export async function runTool(terminal: Terminal, tool: ToolForm, call: ToolCall
   }
 
   async function show(kernel: OpenKernel, answer: Input): Promise<number> {
-    if (flags.json) await printJson(terminal, { ok: true, counted_from: 0, ...answer });
-    else if (input["line_numbers"] === false) await terminal.print(String(answer["content"]));
+    const isEmpty = foundNothing(tool.name, answer);
+    const other = isEmpty && tool.name === "kernel_search" ? await found(kernel) : undefined;
+    if (flags.json) {
+      const told = other === undefined ? {} : { elsewhere: other };
+      await printJson(terminal, { ok: true, counted_from: 0, ...answer, ...told });
+    } else if (input["line_numbers"] === false) await terminal.print(String(answer["content"]));
     else {
       const shown = await withShownPaths(terminal, kernel, answer);
       await printAnswer(terminal, tool.name, said, shown);
+      if (other !== undefined) await terminal.print(`${hasIt(other)}\n`);
     }
-    return exitCode.fine;
+    return isEmpty ? exitCode.different : exitCode.fine;
   }
+
+  /** In which other kernel there is what was looked for. */
+  async function found(kernel: OpenKernel): Promise<string | undefined> {
+    const { elsewhere } = await import("./elsewhere.ts");
+    const call = { name: tool.name, arguments: { ...input, max_blocks: 1 } };
+    return elsewhere(
+      kernel,
+      async (each) => !foundNothing(tool.name, (await each.executeTool(call)) as Input),
+    );
+  }
+}
+
+/** As grep says it with its exit code. */
+function foundNothing(tool: string, answer: Input): boolean {
+  const { [tool === "kernel_search" ? "blocks" : "matches"]: found } = answer;
+  const searches = tool === "kernel_search" || tool === "block_search";
+  return searches && Array.isArray(found) && found.length === 0;
 }
 
 /** Whether it is the name of an Edit, or a block that was mistaken for one; everything else in its place is a file. */

@@ -59,11 +59,13 @@ interface Defaults {
 /** Where a command line means something else than a model: it looks everywhere, and waits for the disk. */
 function defaultsOf(path: string, { name }: ToolForm, args: readonly ToolArgument[]): Defaults {
   const kinds = args.find((argument) => argument.name === "kinds");
+  const exit = "The exit code is 1 when nothing is found, as grep's.";
   if (path === "search" && kinds !== undefined)
     return {
       input: { kinds: kinds.choices },
-      note: "Without --kinds it looks through all of them.",
+      note: `Without --kinds it looks through all kinds. ${exit}`,
     };
+  if (name === "kernel_search" || name === "block_search") return { input: {}, note: exit };
   if (name === "block_undo" || name === "block_redo")
     return {
       input: {},
@@ -80,10 +82,14 @@ function defaultsOf(path: string, { name }: ToolForm, args: readonly ToolArgumen
 /** One verb for one tool, under whatever name: everything about it comes from the definition. */
 function toolVerb(terminal: Terminal, tool: ToolForm, path: string, finish: Finish): Command {
   const typed = `kumiko ${path}`;
-  const args = toolArguments(tool);
-  const words = wordsOf(args);
-  const defaults = defaultsOf(path, tool, args);
-  const description = inVerbs(forPeople(tool, args));
+  const declared = toolArguments(tool);
+  const words = wordsOf(declared);
+  const defaults = defaultsOf(path, tool, declared);
+  const args = declared.map((argument) =>
+    argument.name in defaults.input ? withoutDefault(argument) : argument,
+  );
+  const plain = forPeople(tool, args);
+  const description = inVerbs("kinds" in defaults.input ? everyKind(plain) : plain);
   const command = new Command(path.split(" ").at(-1))
     .description(description)
     .summary(summaryOf(description))
@@ -99,6 +105,15 @@ function toolVerb(terminal: Terminal, tool: ToolForm, path: string, finish: Fini
     finish(await answering(terminal, flags.json, run, { countFrom: 0, hint: toolHint }));
   });
   return command;
+}
+
+/** The tool's own default is not what holds here. */
+function withoutDefault(argument: ToolArgument): ToolArgument {
+  return { ...argument, description: argument.description.replace(/; \S+ by default/, "") };
+}
+
+function everyKind(description: string): string {
+  return description.replace(/: files by default, other kinds [^.]*\./, ".");
 }
 
 function addOption(command: Command, argument: ToolArgument): void {

@@ -81,9 +81,22 @@ export async function withKernel<Result>(
       made = await createKernel(access, id);
     }
   };
-  return withAccess(terminal, flags, home, enter, (access, caller) =>
-    run(new OpenKernel(access, id), caller, made),
-  );
+  return withAccess(terminal, flags, home, enter, async (access, caller) => {
+    const kernel = new OpenKernel(access, id);
+    try {
+      return await run(kernel, caller, made);
+    } catch (error) {
+      if (!isAbsent(error)) throw error;
+      const { withWhereabouts } = await import("./elsewhere.ts");
+      throw await withWhereabouts(kernel, error);
+    }
+  });
+}
+
+/** What is not here may be in another kernel of the home: its folder got one of its own since. */
+function isAbsent(error: unknown): boolean {
+  const codes = ["unknown_block", "unknown_context"];
+  return error instanceof KumikoError && codes.includes(error.code);
 }
 
 /** Gives false when another command has made it meanwhile. */
