@@ -4,10 +4,10 @@ import type { Terminal } from "../terminal.ts";
 import { type Finish, verbsIn } from "../verbs-in.ts";
 import type { ResolveFlags } from "./conflict-command.ts";
 import type { ListFlags } from "./list-command.ts";
-import type { MountFlags } from "./mount-command.ts";
+import type { MountFlags, UnmountFlags } from "./mount-command.ts";
 import type { CatFlags } from "./text-command.ts";
 
-type Flags = MountFlags & ListFlags & CatFlags & ResolveFlags;
+type Flags = MountFlags & UnmountFlags & ListFlags & CatFlags & ResolveFlags;
 
 /** Adds the verbs about folders and their files. Paths are meant from where the person stands. */
 export function addFileVerbs(terminal: Terminal, program: Command, finish: Finish): void {
@@ -28,7 +28,7 @@ export function addFileVerbs(terminal: Terminal, program: Command, finish: Finis
     .option("--without-rules", "forget the rules that were given before");
   verb("unmount <name-or-folder>", "let a folder go; the history of its files stays", (flags, it) =>
     mounts().then(({ unmount }) => unmount(terminal, it, flags)),
-  );
+  ).option("--force", "also with text that is not on disk or conflicts; they are kept");
   verb("mounts", "list the mounted folders, conflicts and what is wrong", (flags) =>
     mounts().then(({ listMounts }) => listMounts(terminal, flags)),
   );
