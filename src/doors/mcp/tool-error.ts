@@ -26,7 +26,9 @@ const QUOTED_LINES = 40;
 /** A refusal as a model should read it: what was wrong, what stands there now, what to try. */
 export function errorText(error: KumikoError): string {
   const { code, message, facts } = error;
-  return [`${code}: ${message}`, ...shown(facts), advice[code]]
+  // What is not shown counts as read by nobody, and is not spoken of.
+  const isSpoken = code !== "conflict" || Array.isArray(facts["around"]);
+  return [`${code}: ${message}`, ...shown(facts), isSpoken ? advice[code] : undefined]
     .filter((part) => part !== undefined && part !== "")
     .join("\n");
 }
