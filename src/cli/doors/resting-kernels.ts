@@ -5,13 +5,24 @@ import type { Status } from "../../doors/http/index.ts";
 import type { Access } from "../home/access.ts";
 import type { Terminal } from "../terminal.ts";
 
+/** As a server says of itself where it has something open. */
+const SERVER = "kumiko serve";
+
 type KernelStatus = Status["kernels"][number];
 
+export interface Resting {
+  readonly kernels: KernelStatus[];
+  /** The process of a server that is about to have them. */
+  readonly starting: number | undefined;
+}
+
 /** What there is of a home that no server has. Kernels are opened only for how their folders stand. */
-export async function restingKernels(terminal: Terminal, place: string): Promise<KernelStatus[]> {
+export async function restingKernels(terminal: Terminal, place: string): Promise<Resting> {
   const home = new HomeFolder(place, "kumiko status");
   const kernels = await home.list();
-  if (kernels.length === 0) return [];
+  let starting: number | undefined;
+  if (kernels.length === 0) return { kernels: [], starting };
+  const onServer = (pid: number): void => void (starting = pid);
   const folders = await foldersByKernel(home);
   const withFolders = await kernelsWithFolders(home);
   const { localAccess } = await import("../home/local-access.ts");
@@ -26,9 +37,9 @@ export async function restingKernels(terminal: Terminal, place: string): Promise
       bytes,
       contexts: null,
       position: null,
-      mounts: withFolders.has(kernel) ? await mountsOf(terminal, access, kernel) : [],
+      mounts: withFolders.has(kernel) ? await mountsOf(terminal, access, kernel, onServer) : [],
     });
-  return found;
+  return { kernels: found, starting };
 }
 
 /** Null when nobody can say: another process has the kernel, or it cannot be opened. */
@@ -36,11 +47,18 @@ async function mountsOf(
   terminal: Terminal,
   access: Access,
   kernel: string,
+  onServer: (pid: number) => void,
 ): Promise<KernelStatus["mounts"]> {
   try {
     return await access.kernel(kernel, (each) => each.mounts(), { retry: true });
   } catch (error) {
     if (!(error instanceof KumikoError)) throw error;
+    const { pid, command } = error.facts;
+    // It took the kernel since it was looked for, and does not answer yet.
+    if (error.code === "in_use" && command === SERVER && typeof pid === "number") {
+      onServer(pid);
+      return null;
+    }
     await terminal.complain(`kumiko: ${error.message}\n`);
     return null;
   }

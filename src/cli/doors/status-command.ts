@@ -23,10 +23,16 @@ export async function showStatus(terminal: Terminal, flags: StatusFlags): Promis
   const found = await findServer(home);
   if (found === undefined) {
     const { restingKernels } = await import("./resting-kernels.ts");
-    const kernels = await restingKernels(terminal, home);
-    if (flags.json) await printJson(terminal, { ok: true, running: false, home, kernels });
-    else {
-      const lines = [`No server runs for ${home}. Start one with kumiko serve.`];
+    const { kernels, starting } = await restingKernels(terminal, home);
+    if (flags.json) {
+      const told = starting === undefined ? {} : { starting };
+      await printJson(terminal, { ok: true, running: false, ...told, home, kernels });
+    } else {
+      const lines = [
+        starting === undefined
+          ? `No server runs for ${home}. Start one with kumiko serve.`
+          : `A server of ${home} is starting (process ${starting}). Ask again in a moment.`,
+      ];
       if (kernels.length > 0) lines.push("", ...kernelLines(terminal, { kernels }));
       await terminal.print(`${lines.join("\n")}\n`);
     }
