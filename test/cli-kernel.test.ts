@@ -20,7 +20,7 @@ import type { Terminal } from "../src/cli/terminal.ts";
 import { tools, verbOf } from "../src/cli/home/tools.ts";
 import { inVerbs } from "../src/cli/home/verb-names.ts";
 import { command, type Home, temporaryHome } from "./support/kumiko.ts";
-import { runProgram } from "./support/process.ts";
+import { root, runProgram } from "./support/process.ts";
 
 const B = "demo~ann~1";
 
@@ -1003,33 +1003,43 @@ describe("as a program", () => {
     }
   });
 
-  test("a second process is told who has the kernel; Ctrl-C gives it back", async () => {
+  test("a second process is told who has the kernel, and that it waits", async () => {
     using home = await furnished();
-    const holder = spawn(
-      process.execPath,
-      [command, "block", "subscribe", "--from", "0", "--json"],
-      {
-        cwd: home.folder.path,
-        env: home.environment,
-        stdio: ["ignore", "pipe", "pipe"],
-      },
-    );
-    const [line] = (await once(holder.stdout, "data")) as [Buffer];
-    expect(JSON.parse(line.toString())).toMatchObject({ position: 1, block: B, version: 1 });
+    const script = `
+      import { HomeFolder } from "./src/app/index.ts";
+      const home = new HomeFolder(${JSON.stringify(home.environment["KUMIKO_HOME"])}, "kumiko test");
+      const store = await home.openStore("main");
+      process.stdin.on("data", () => store[Symbol.asyncDispose]().then(() => process.exit(0)));
+      process.stdout.write("open");
+    `;
+    const holder = spawn(process.execPath, ["--input-type=module", "-e", script], { cwd: root });
+    await once(holder.stdout, "data");
     const second = await home.program(["block", "read", B, "--wait", "0.1"]);
     expect([second.code, second.stdout]).toEqual([2, ""]);
-    expect(second.stderr).toContain(
-      `process ${holder.pid} (kumiko block subscribe), running since 20`,
-    );
+    expect(second.stderr).toContain(`process ${holder.pid} (kumiko test), running since 20`);
+    expect(second.stderr).not.toContain("waiting");
     const doctor = await home.program(["doctor", "--json"]);
     expect(JSON.parse(doctor.stdout)).toMatchObject({
-      error: { code: "in_use", facts: { pid: holder.pid, command: "kumiko block subscribe" } },
+      error: { code: "in_use", facts: { pid: holder.pid, command: "kumiko test" } },
     });
     // Whoever waits gets it when the other is done.
-    const waiting = home.program(["block", "read", B, "--no-line-numbers"]);
-    holder.kill("SIGINT");
-    expect(await once(holder, "close")).toEqual([130, null]);
-    expect((await waiting).code).toBe(0);
+    const waiting = spawn(
+      process.execPath,
+      [command, "block", "read", B, "--no-line-numbers", "--wait", "60"],
+      { cwd: home.folder.path, env: home.environment },
+    );
+    const [told] = (await once(waiting.stderr, "data")) as [Buffer];
+    expect(told.toString()).toMatch(
+      new RegExp(`^kumiko: waiting: .*process ${holder.pid} \\(kumiko test\\)`),
+    );
+    holder.stdin.write("close");
+    expect(await once(waiting, "close")).toEqual([0, null]);
+    // It would see nothing, and keep others from writing.
+    const alone = await home.program(["block", "subscribe", "--from", "0", "--json"]);
+    expect([alone.code, JSON.parse(alone.stdout)]).toMatchObject([
+      2,
+      { error: { code: "unreachable" } },
+    ]);
     const third = await home.program(["block", "read", B, "--no-line-numbers"]);
     expect(third).toMatchObject({ code: 0, stdout: "one\ntwo\nthree\n", stderr: "" });
     const folder = join(home.folder.path, "home/kernels/main");

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { HomeFolder } from "../src/app/index.ts";
 import { type Home, temporaryHome } from "./support/kumiko.ts";
 
 /** A mounted folder with the command over it, without a server. */
@@ -81,16 +82,29 @@ describe("what the command says of files", () => {
 
   test("saving, deleting and deciding are told in sentences", async () => {
     using home = temporaryHome();
-    const { folder, run } = await project(home, { "m.txt": "one\ntwo\n", "p.txt": "p\n" });
+    const files = { "m.txt": "one\ntwo\n", "p.txt": "p\n" };
+    const { folder, run, json } = await project(home, files);
     await run("mount", ".", "--manual-save");
     await run("block", "replace", "m.txt", "--old", "two", "--new", "mine", "--actor", "claude");
     expect((await run("file", "save", "m.txt")).out).toBe("saved m.txt\n");
     expect((await run("file", "save")).out).toBe("nothing waits to be saved\n");
     await run("block", "replace", "m.txt", "--old", "mine", "--new", "again", "--actor", "claude");
     writeFileSync(join(folder, "m.txt"), "one\ndisk\n");
-    expect((await run("file", "save", "m.txt")).out).toMatch(
-      /^m\.txt is not saved as it is: .*kumiko conflicts/,
-    );
+    const unsaved = await run("file", "save", "m.txt");
+    expect(unsaved.code).toBe(1);
+    expect(unsaved.out).toMatch(/^m\.txt is not saved as it is: .*kumiko conflicts/);
+    expect(await json("file", "save", "m.txt")).toMatchObject({ ok: false });
+    const kept = await run("unmount", ".");
+    expect(kept.code).toBe(2);
+    expect(kept.err).toContain("the conflict c1 in m.txt. It is kept");
+    expect(kept.err).toContain("--force");
+    expect(await home.run(["unmount", "."], { folder, answers: ["no"] })).toMatchObject({
+      code: 2,
+    });
+    const forced = await run("unmount", ".", "--force");
+    expect(forced).toMatchObject({ code: 0, err: "" });
+    expect(forced.out).toContain("Kept until then: ");
+    await run("mount", ".", "--manual-save");
     const { out } = await run("conflicts");
     expect(out).toContain("memory (claude)");
     expect((await run("resolve", "c1", "mine")).out).toMatch(
@@ -127,6 +141,18 @@ describe("what the command says of files", () => {
     }
     expect((await run("file", "list")).out).toContain("src/app.ts");
   });
+});
+
+test("status says of a server that does not answer yet that it is starting", async () => {
+  using home = temporaryHome();
+  const { run } = await project(home, { "a.txt": "a\n" });
+  await using _ = await new HomeFolder(home.environment["KUMIKO_HOME"]!, "kumiko serve").openStore(
+    "main",
+  );
+  const { code, out, err } = await run("status");
+  expect([code, err]).toEqual([1, ""]);
+  expect(out).toMatch(new RegExp(`^A server of .* is starting \\(process ${process.pid}\\)`));
+  expect(out).not.toContain("No server runs");
 });
 
 describe("what is not here", () => {

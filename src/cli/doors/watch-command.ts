@@ -16,7 +16,7 @@ import { chosenKernel } from "../home/chosen-kernel.ts";
 import { isUnauthorised, ownerToken } from "../home/owner-token.ts";
 import { dim } from "../home/paint.ts";
 import type { Terminal } from "../terminal.ts";
-import { type OwnFlags, placeOf } from "./place.ts";
+import { noServer, type OwnFlags, placeOf } from "./place.ts";
 import { WatchedEvents } from "./watched-event.ts";
 import { WatchedFiles } from "./watched-files.ts";
 
@@ -240,13 +240,5 @@ function unknownContext(kernel: string, context: string, contexts: string[]): Ku
     "unknown_context",
     `The kernel ${kernel} has no context ${context}.${near}${there}`,
     { context, kernel, contexts },
-  );
-}
-
-function noServer(home: string): KumikoError {
-  return new KumikoError(
-    "unreachable",
-    `No server runs for ${home}, so there is nothing to watch. Start one with \`kumiko serve\`, in another terminal.`,
-    { home },
   );
 }

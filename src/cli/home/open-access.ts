@@ -24,13 +24,38 @@ const AGAIN = 50;
 const ANSWER = 2_500;
 /** And as long to come back to the same place, before it is looked for elsewhere. */
 const LOST = 500;
+/** From when on somebody who waits is told for whom. */
+const SILENT = 500;
 /** How often a call goes on elsewhere. */
 const TRIES = 3;
 
 /** What there is of the home, again when it is lost. The caller disposes of it. */
 export async function openAccess(terminal: Terminal, opening: Opening): Promise<Access> {
-  const find = (): Promise<Access> => found(terminal, opening);
-  return new Steady(await find(), find, opening);
+  const waiting = new Waiting(terminal, opening);
+  const find = (): Promise<Access> => found(terminal, opening, waiting);
+  return new Steady(await find(), find, opening, waiting);
+}
+
+/** Says once, on standard error, what a command waits for. */
+class Waiting {
+  readonly #terminal: Terminal;
+  readonly #quiet: boolean;
+  #since: number | undefined;
+  #told = false;
+
+  constructor(terminal: Terminal, { json }: Opening) {
+    this.#terminal = terminal;
+    this.#quiet = json;
+  }
+
+  async for({ message }: KumikoError): Promise<void> {
+    this.#since ??= performance.now();
+    if (!this.#told && !this.#quiet && performance.now() - this.#since >= SILENT) {
+      this.#told = true;
+      await this.#terminal.complain(`kumiko: waiting: ${message}\n`);
+    }
+    await sleep(AGAIN);
+  }
 }
 
 /**
@@ -41,9 +66,11 @@ class Steady implements Access {
   readonly #find: () => Promise<Access>;
   readonly #opening: Opening;
   readonly #until: number;
+  readonly #waiting: Waiting;
   #access: Access;
 
-  constructor(first: Access, find: () => Promise<Access>, opening: Opening) {
+  constructor(first: Access, find: () => Promise<Access>, opening: Opening, waiting: Waiting) {
+    this.#waiting = waiting;
     this.#access = first;
     this.#find = find;
     this.#opening = opening;
@@ -78,7 +105,7 @@ class Steady implements Access {
       } catch (error) {
         if (!(error instanceof KumikoError) || this.#opening.signal.aborted) throw error;
         if (waits && error.code === "in_use" && performance.now() < this.#until) {
-          await sleep(AGAIN);
+          await this.#waiting.for(error);
           continue;
         }
         const again =
@@ -104,7 +131,7 @@ class Steady implements Access {
  * The home's server if one runs, else this process. There is one writer to a kernel: a server that does not answer
  * is gone round only when the kernel's lock can be had, which says that the server has it not.
  */
-async function found(terminal: Terminal, opening: Opening): Promise<Access> {
+async function found(terminal: Terminal, opening: Opening, waiting: Waiting): Promise<Access> {
   const { home, wait, signal } = opening;
   const until = performance.now() + wait * 1000;
   let silent: KumikoError | undefined;
@@ -125,7 +152,7 @@ async function found(terminal: Terminal, opening: Opening): Promise<Access> {
       }
       if (error.code !== "in_use") throw error;
       if (over) throw silent ?? error;
-      await sleep(AGAIN);
+      await waiting.for(error);
     }
   }
 }

@@ -35,6 +35,7 @@ export async function runTool(terminal: Terminal, tool: ToolForm, call: ToolCall
   const input = withTargets(terminal, tool.name, said);
   const { flags } = call;
   const { family, verb } = verbOf(tool);
+  if (tool.streams) await checkServer(terminal, flags);
   return withKernel(terminal, flags, `kumiko ${family} ${verb}`, async (kernel, caller) => {
     const { KUMIKO_READER, KUMIKO_CONTEXT } = terminal.environment;
     if (tool.streams) return printStream(terminal, flags.json, kernel, caller.signal, input);
@@ -61,16 +62,18 @@ export async function runTool(terminal: Terminal, tool: ToolForm, call: ToolCall
 
   async function show(kernel: OpenKernel, answer: Input): Promise<number> {
     const isEmpty = foundNothing(tool.name, answer);
+    const isUnsaved = tool.name === "file_save" && !isSaved(answer);
     const other = isEmpty && tool.name === "kernel_search" ? await found(kernel) : undefined;
     if (flags.json) {
       const told = other === undefined ? {} : { elsewhere: other };
-      await printJson(terminal, { ok: true, counted_from: 0, ...answer, ...told });
+      await printJson(terminal, { ok: !isUnsaved, counted_from: 0, ...answer, ...told });
     } else if (input["line_numbers"] === false) await terminal.print(String(answer["content"]));
     else {
       const shown = await withShownPaths(terminal, kernel, answer);
       await printAnswer(terminal, tool.name, said, shown);
       if (other !== undefined) await terminal.print(`${hasIt(other)}\n`);
     }
+    if (isUnsaved) return exitCode.rejected;
     return isEmpty ? exitCode.different : exitCode.fine;
   }
 
@@ -85,11 +88,25 @@ export async function runTool(terminal: Terminal, tool: ToolForm, call: ToolCall
   }
 }
 
+function isSaved({ saved }: Input): boolean {
+  return (saved as readonly { readonly status: string }[]).every(
+    ({ status }) => status === "synced",
+  );
+}
+
 /** As grep says it with its exit code. */
 function foundNothing(tool: string, answer: Input): boolean {
   const { [tool === "kernel_search" ? "blocks" : "matches"]: found } = answer;
   const searches = tool === "kernel_search" || tool === "block_search";
   return searches && Array.isArray(found) && found.length === 0;
+}
+
+/** Without a server nobody can write while this process listens: there would never be anything to see. */
+async function checkServer(terminal: Terminal, flags: HomeFlags): Promise<void> {
+  const { findServer } = await import("../../app/running.ts");
+  const { noServer, placeOf } = await import("../doors/place.ts");
+  const place = placeOf(terminal, flags);
+  if ((await findServer(place)) === undefined) throw noServer(place);
 }
 
 /** Whether it is the name of an Edit, or a block that was mistaken for one; everything else in its place is a file. */
