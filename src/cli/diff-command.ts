@@ -21,6 +21,7 @@ export async function runDiff(
   flags: DiffFlags,
 ): Promise<number> {
   if (newName === undefined) {
+    if (isBlockId(oldName) && !oldName.startsWith("@")) throw withoutVersion(oldName);
     refuseFlags(flags, ["context", "label"], "a file is compared with its block");
     const { diffFile } = await import("./files/text-command.ts");
     return diffFile(terminal, oldName, flags);
@@ -42,6 +43,15 @@ export async function runDiff(
     });
   }
   return diffFiles(terminal, oldName, newName, flags);
+}
+
+/** A block of a conversation is nowhere else to be compared with. */
+function withoutVersion(block: string): KumikoError {
+  return new KumikoError(
+    "invalid_argument",
+    `Say which version: kumiko diff ${block} <from> [to]. \`kumiko history ${block}\` lists them.`,
+    { block },
+  );
 }
 
 /** A file of such a name is meant before a version. */

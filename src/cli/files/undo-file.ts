@@ -23,7 +23,7 @@ type Input = { readonly [name: string]: unknown };
 const EDITS = new Set(["text", "import"]);
 
 /**
- * Undoes the newest Edit of somebody in one file, or redoes what was undone last of theirs or by them. Which ones are
+ * Undoes the newest Edit of somebody in one file or block, or redoes what was undone last of theirs or by them. Which ones are
  * undone already the history does not say: those that cannot be had are passed over.
  */
 export async function flipInFile(

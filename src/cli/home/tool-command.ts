@@ -109,9 +109,9 @@ async function checkServer(terminal: Terminal, flags: HomeFlags): Promise<void> 
   if ((await findServer(place)) === undefined) throw noServer(place);
 }
 
-/** Whether it is the name of an Edit, or a block that was mistaken for one; everything else in its place is a file. */
+/** Whether it is the name of an Edit; everything else in its place is a block or a file. */
 function namesEdit(word: string): boolean {
-  return isBlockId(word) || /^e[^-\s/]+-\d+(-(undoes|redoes)-\S+)?$/.test(word);
+  return /^e[^-\s/]+-\d+(-(undoes|redoes)-\S+)?$/.test(word);
 }
 
 /** Lines are numbered here, from 1, where a person reads them. */
@@ -221,7 +221,5 @@ export function toolHint(error: KumikoError): string | undefined {
   }
   if (code === "invalid_argument" && message.endsWith("pass context."))
     return "Name it with --context, or for all calls with $KUMIKO_CONTEXT.";
-  if (code === "unknown_edit" && isBlockId(printedFact(facts["edit"])))
-    return `That is a block: \`kumiko history ${printedFact(facts["edit"])}\` lists its Edits.`;
   return homeHint(error);
 }

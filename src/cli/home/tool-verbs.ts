@@ -69,7 +69,7 @@ function defaultsOf(path: string, { name }: ToolForm, args: readonly ToolArgumen
   if (name === "block_undo" || name === "block_redo")
     return {
       input: {},
-      note: "A path in the place of an Edit means the newest in that file: yours, or that of --of-actor.",
+      note: "A block or a path in the place of an Edit means the newest in it: yours, or that of --of-actor.",
     };
   return name === "block_append"
     ? {
@@ -142,7 +142,7 @@ function collecting({ flag, choices }: ToolArgument) {
 }
 
 function placeholder({ name, required }: ToolArgument): string {
-  const shown = name === "edit" ? "edit-or-path" : name.replaceAll("_", "-");
+  const shown = name === "edit" ? "edit-or-block-or-path" : name.replaceAll("_", "-");
   return required ? `<${shown}>` : `[${shown}]`;
 }
 
