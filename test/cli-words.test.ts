@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { HomeFolder } from "../src/app/index.ts";
@@ -72,7 +72,7 @@ describe("what the command says of files", () => {
     expect((await run("redo", "u.txt")).err).toContain("that could be redone");
     expect((await run("undo", "nosuch.ts")).err).toContain("There is no file nosuch.ts");
     const help = (await run("undo", "--help")).out;
-    expect(help).toContain("[edit-or-path]");
+    expect(help).toContain("[edit-or-block-or-path]");
     expect(help).not.toMatch(/block_|file_/);
     expect((await run("blame", "--help")).out).not.toContain("(counted from 0)");
     const unknown = (await run("undo", "e9-99")).err;
@@ -153,6 +153,50 @@ test("status says of a server that does not answer yet that it is starting", asy
   expect([code, err]).toEqual([1, ""]);
   expect(out).toMatch(new RegExp(`^A server of .* is starting \\(process ${process.pid}\\)`));
   expect(out).not.toContain("No server runs");
+});
+
+describe("tools and their arguments", () => {
+  test("are verbs and flags where people read of them", async () => {
+    using home = temporaryHome();
+    const { folder, run } = await project(home, { "gone.txt": "one\n" });
+    await run("context", "new", "talk");
+    const create = ["block", "create", "user", "text", "--context", "talk", "--content"];
+    await run(...create, "a\n");
+    await run("cat", "gone.txt");
+    rmSync(join(folder, "gone.txt"));
+    const said = async (...args: string[]): Promise<string> => {
+      const { out, err } = await run(...args);
+      expect(`${out}${err}`).not.toMatch(/(block|file|kernel)_[a-z]|called like that|: true/);
+      return err;
+    };
+    expect(await said("search", "(")).toContain("pass --literal.");
+    expect(await said("block", "list")).toContain(
+      "pass --context. With --position and without --parent-id",
+    );
+    expect(await said("block", "sync")).toContain(
+      "Pass --versions (of blocks you name) or --position (for everything)",
+    );
+    expect(await said("block", "status", "talk~ann~1")).toContain(
+      "pass --status, --flags or --metadata",
+    );
+    expect(await said("cat", "gone.txt")).toContain(
+      "`kumiko rollback` or `kumiko file save` brings it back",
+    );
+    // A file may be called like a tool.
+    expect((await run("cat", "file_save.ts")).err).toContain("no file file_save.ts");
+    expect(await said("context", "new", "")).toContain("1 to 32 lower-case letters");
+    expect(await said("context", "show", "")).toContain("context: it may not be empty");
+    // A block is taken wherever a path is.
+    await run("block", "append", "talk~ann~1", "--text", "b\n");
+    expect((await run("undo", "talk~ann~1")).out).toMatch(/^undid .*\n[^]*-b\n/);
+    expect((await run("redo", "talk~ann~1")).out).toMatch(/^redid .*\n[^]*\+b\n/);
+    expect(await said("undo", "talk~ann~1", "--of-actor", "ben")).toContain(
+      "There is no Edit of ben in talk~ann~1",
+    );
+    expect(await said("diff", "talk~ann~1")).toContain(
+      "Say which version: kumiko diff talk~ann~1 <from> [to]",
+    );
+  });
 });
 
 describe("what is not here", () => {

@@ -68,16 +68,23 @@ export async function answering(
       await printJson(terminal, { ok: false, error: { code, message, facts } });
     } else {
       const [said = "", ...texts] = explained(error);
-      // Tools are what programs call.
-      const sentence = /(block|file|kernel)_/.test(said)
-        ? (await import("./home/verb-names.ts")).inVerbs(said)
-        : said;
+      const sentence = await forPeople(said);
       const head = `${styled(terminal, "red", "kumiko:")} ${sentence}`;
       const text = `${[head, ...texts].join("\n")}\n`;
       await terminal.complain(advice === undefined ? text : `${text}${advice}\n`);
     }
     return raised["interrupted"] === true ? exitCode.interrupted : exitCodeOf(code);
   }
+}
+
+/** Most sentences speak of no tool, and need not load what knows them. */
+const speaksOfTools = /[a-z]_[a-z]|\b[Pp]ass |cannot be called|with choice/;
+
+/** Tools are what programs call: people read of verbs and flags. */
+export async function forPeople(sentence: string): Promise<string> {
+  return speaksOfTools.test(sentence)
+    ? (await import("./home/verb-names.ts")).inVerbs(sentence)
+    : sentence;
 }
 
 /** What was thrown first, and what then failed while everything was closed. */

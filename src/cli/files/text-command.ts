@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { printJson } from "../answer.ts";
+import { forPeople, printJson } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import { printFileDiff } from "../home/file-answer.ts";
 import type { OpenKernel } from "../home/access.ts";
@@ -44,7 +44,7 @@ export function printFile(terminal: Terminal, given: string, flags: CatFlags): P
       const bytes = printBytes && (await bytesOf(kernel, input.block_id, content));
       if (printBytes === undefined || bytes === undefined) await terminal.print(content);
       else await printBytes(bytes);
-      for (const { why } of unsaved ?? []) await terminal.complain(`${why}\n`);
+      for (const { why } of unsaved ?? []) await terminal.complain(`${await forPeople(why)}\n`);
     }
     return exitCode.fine;
   });

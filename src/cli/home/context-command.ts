@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { fitting } from "../../app/index.ts";
+import { checkIdPart } from "../../base/index.ts";
 import type { RpcAnswers } from "../../protocol/index.ts";
 import { printJson, styled } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
@@ -14,7 +15,13 @@ export interface MemberFlags extends HomeFlags {
   readonly instance?: string;
 }
 
-export function newContext(terminal: Terminal, context: string, flags: HomeFlags): Promise<number> {
+export async function newContext(
+  terminal: Terminal,
+  context: string,
+  flags: HomeFlags,
+): Promise<number> {
+  // Before a kernel is made for it.
+  checkIdPart(context, "The context");
   return withKernel(
     terminal,
     flags,

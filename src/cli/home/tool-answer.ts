@@ -5,6 +5,7 @@ import { type ListedFile, printFileDiff, printFiles, printFileStatus } from "./f
 import { printBlame, printHistory } from "./history-answer.ts";
 import { bold, diffLines, dim } from "./paint.ts";
 import { printFound, printFoundInBlock } from "./search-answer.ts";
+import { inVerbs } from "./verb-names.ts";
 
 export type Answer = { readonly [name: string]: unknown };
 type Print = (terminal: Terminal, answer: Answer, input: Answer) => string[];
@@ -84,8 +85,8 @@ function printUnsaved(terminal: Terminal, unsaved: unknown): string[] {
       terminal,
       "red",
       unread === true
-        ? `Only the block was read. ${why}`
-        : `${path} is not on disk: ${why} The edit is kept and saved later.`,
+        ? `Only the block was read. ${inVerbs(why)}`
+        : `${path} is not on disk: ${inVerbs(why)} The edit is kept and saved later.`,
     ),
   );
 }
