@@ -199,6 +199,31 @@ describe("tools and their arguments", () => {
   });
 });
 
+test("a refusal says what to do next", async () => {
+  using home = temporaryHome();
+  const { run } = await project(home, { "plan.md": "one\n" });
+  for (const verb of ["cat", "history", "status", "conflicts", "undo"])
+    expect([verb, (await run(verb, "plam.md")).err]).toEqual([
+      verb,
+      expect.stringContaining("Did you mean plan.md?"),
+    ]);
+  await run("context", "new", "talk");
+  expect((await run("context", "new", "talk")).err).toContain("`kumiko context show talk`");
+  const replaced = await run("block", "replace", "plan.md", "--old", "zwei", "--new", "2");
+  expect(replaced.err).toContain("Copy the text to replace from the block as it is now");
+  for (const [verb, help] of [
+    [["cat"], "kumiko cat --help"],
+    [["context", "new"], "kumiko context new --help"],
+    [["block", "read"], "kumiko block read --help"],
+    [["token", "new"], "kumiko token new --help"],
+  ] as const)
+    expect((await run(...verb, "--bogus")).err).toContain(`(${help} shows what there is)`);
+  using unmounted = temporaryHome();
+  await unmounted.run(["context", "new", "talk"]);
+  const nonsense = await unmounted.run(["block", "read", "nonsense"]);
+  expect(nonsense.err).toContain("`kumiko mount .`");
+});
+
 describe("what is not here", () => {
   test("is looked for in the other kernels, main first, when a folder got one of its own", async () => {
     using home = temporaryHome();

@@ -16,7 +16,10 @@ export async function runCommandLine(argv: readonly string[], terminal: Terminal
     writeErr: (text) => complaints.push(text),
   });
   program.exitOverride();
-  for (const command of everyCommand(program)) command.copyInheritedSettings(program);
+  for (const command of everyCommand(program)) {
+    command.copyInheritedSettings(program);
+    command.showHelpAfterError(`(${typed(command)} --help shows what there is)`);
+  }
   try {
     await program.parseAsync(words, { from: "user" });
   } catch (error) {
@@ -64,6 +67,11 @@ async function complain(
     ok: false,
     error: { code: "invalid_argument", message, facts: { usage: error.code } },
   });
+}
+
+/** `kumiko context new`. */
+function typed(command: Command): string {
+  return command.parent === null ? command.name() : `${typed(command.parent)} ${command.name()}`;
 }
 
 function everyCommand(command: Command): Command[] {

@@ -11,6 +11,7 @@ import { type Caller, withKernel } from "../home/with-kernel.ts";
 import { decodeNamed, readNamedBytes } from "../input.ts";
 import type { Terminal } from "../terminal.ts";
 import { callFileTool } from "./call-file-tool.ts";
+import { checkThere } from "./status-file.ts";
 
 /** The exit code is 1 when there are some. */
 export function listConflicts(
@@ -21,6 +22,7 @@ export function listConflicts(
   return withKernel(terminal, flags, "kumiko conflicts", async (kernel, caller) => {
     const input = given === "" ? {} : { path: targetFrom(terminal, given) };
     const answer = await conflictsOf(kernel, caller, input);
+    if (input.path !== undefined) await checkThere(kernel, caller, input.path, answer);
     const shown = await withShownPaths(terminal, kernel, answer.conflicts);
     const conflicts = answer.conflicts.map((each, at) => ({ ...each, path: shown[at]!.block_id }));
     if (flags.json) await printJson(terminal, { ok: true, counted_from: 0, conflicts });

@@ -1,9 +1,11 @@
+import { existsSync } from "node:fs";
 import { printJson } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import { type FileConflict, printFileStatus } from "../home/file-answer.ts";
 import { DEFAULT_WAIT } from "../home/options.ts";
 import { targetFrom, withShownPaths } from "../home/paths.ts";
-import { withKernel } from "../home/with-kernel.ts";
+import type { OpenKernel } from "../home/access.ts";
+import { type Caller, withKernel } from "../home/with-kernel.ts";
 import type { OwnFlags } from "../doors/place.ts";
 import type { Terminal } from "../terminal.ts";
 import { callFileTool } from "./call-file-tool.ts";
@@ -23,6 +25,7 @@ export function showFileStatus(
   return withKernel(terminal, asked, "kumiko status", async (kernel, caller) => {
     const path = targetFrom(terminal, given);
     const answer = await callFileTool<Standing>(kernel, caller, "file_status", { path });
+    await checkThere(kernel, caller, path, answer);
     if (flags.json) await printJson(terminal, { ok: true, counted_from: 0, ...answer });
     else {
       const shown = await withShownPaths(terminal, kernel, answer);
@@ -30,4 +33,16 @@ export function showFileStatus(
     }
     return exitCode.fine;
   });
+}
+
+/** What is neither a block nor on disk is a slip: it is said what comes near. */
+export async function checkThere(
+  kernel: OpenKernel,
+  caller: Caller,
+  path: string,
+  { files }: Standing,
+): Promise<void> {
+  const isBlock = files.some(({ block_id }) => block_id !== undefined);
+  if (isBlock || !path.startsWith("/") || existsSync(path)) return;
+  await callFileTool(kernel, caller, "file_diff", { path });
 }

@@ -20,6 +20,15 @@ export function homeHint({ code, facts }: KumikoError): string | undefined {
         : `Make it with \`kumiko kernel new ${printedFact(facts["kernel"])}\`, or choose another with --kernel.`;
     case "unknown_context":
       return contextHint(printedFact(facts["context"]));
+    case "already_exists":
+      return typeof facts["context"] === "string"
+        ? `\`kumiko context show ${facts["context"]}\` shows it.`
+        : undefined;
+    case "invalid_argument":
+      // What is no block is a path, as far as this command goes; the kernel has no folder it could be in.
+      return typeof facts["value"] === "string" && facts["value"].startsWith("/")
+        ? "Files are blocks where their folder is mounted: `kumiko mount .`; `kumiko context list` says what else there is."
+        : undefined;
     case "unauthorised":
       return "The home's owner has a token of its own: `kumiko token list` makes it anew when it is not good any more.";
     case "protocol_mismatch":

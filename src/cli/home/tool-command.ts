@@ -80,10 +80,10 @@ export async function runTool(terminal: Terminal, tool: ToolForm, call: ToolCall
   /** In which other kernel there is what was looked for. */
   async function found(kernel: OpenKernel): Promise<string | undefined> {
     const { elsewhere } = await import("./elsewhere.ts");
-    const call = { name: tool.name, arguments: { ...input, max_blocks: 1 } };
+    const asked = { name: tool.name, arguments: { ...input, max_blocks: 1 } };
     return elsewhere(
       kernel,
-      async (each) => !foundNothing(tool.name, (await each.executeTool(call)) as Input),
+      async (each) => !foundNothing(tool.name, (await each.executeTool(asked)) as Input),
     );
   }
 }
@@ -219,6 +219,8 @@ export function toolHint(error: KumikoError): string | undefined {
       ? `On the command line it is ${flagOf(first)}; --help shows all.`
       : undefined;
   }
+  if (code === "not_found")
+    return "Copy the text to replace from the block as it is now, whitespace included (`kumiko block read`).";
   if (code === "invalid_argument" && message.endsWith("pass context."))
     return "Name it with --context, or for all calls with $KUMIKO_CONTEXT.";
   return homeHint(error);
