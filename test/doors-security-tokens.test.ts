@@ -143,7 +143,16 @@ describe("tokens", () => {
   test("many processes mint at once and none is lost", async () => {
     using folder = temporaryFolder();
     const env = { ...process.env, KUMIKO_HOME: folder.path };
-    const args = (label: number) => [command, "token", "new", "--json", "--label", String(label)];
+    const args = (label: number) => [
+      command,
+      "token",
+      "new",
+      "--for",
+      "bot",
+      "--json",
+      "--label",
+      String(label),
+    ];
     const made = await Promise.all(
       [1, 2, 3, 4].map((label) => runProgram(process.execPath, args(label), { env })),
     );

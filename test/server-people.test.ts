@@ -199,7 +199,7 @@ describe("what cannot be is said in a sentence", () => {
     for (const place of [file, join(file, "home")]) {
       for (const verb of [
         ["serve"],
-        ["token", "new"],
+        ["token", "new", "--for", "bot"],
         ["token", "list"],
         ["context", "new", "x"],
       ]) {
@@ -254,16 +254,23 @@ describe("what cannot be is said in a sentence", () => {
     const wrong: readonly (readonly [readonly string[], string])[] = [
       [["serve", "--port", "no"], '--port takes a number from 0 to 65535, not "no".'],
       [["serve", "--log", "loud"], 'info, debug, trace, not "loud".'],
+      [["token", "new", "--expires", "never"], "Say in whose name it acts: --for <name>"],
       [
         ["token", "new", "--for", "Big Name"],
         '--for takes 1 to 32 lower-case letters, digits and hyphens, not "Big Name".',
       ],
-      [["token", "new", "--kind", "cat"], '--kind takes person, agent or service, not "cat".'],
       [
-        ["token", "new", "--scopes", "read,fly"],
+        ["token", "new", "--for", "tom", "--kind", "cat"],
+        '--kind takes person, agent or service, not "cat".',
+      ],
+      [
+        ["token", "new", "--for", "tom", "--scopes", "read,fly"],
         '--scopes takes one or more of read, write, admin, mint, act_as, with commas between, not "read,fly".',
       ],
-      [["token", "new", "--expires", "soon"], 'takes 15m, 12h or 30d, not "soon".'],
+      [
+        ["token", "new", "--for", "tom", "--expires", "soon"],
+        'takes 15m, 12h, 30d or never, not "soon".',
+      ],
     ];
     for (const [args, sentence] of wrong) {
       const { code, err } = await home.run(args);
@@ -276,7 +283,7 @@ describe("kumiko token", () => {
   test("revoke returns when the running server has dropped it", async () => {
     using home = temporaryHome();
     await using server = await running(home);
-    const made = await home.json(["token", "new", "--for", "claude"]);
+    const made = await home.json(["token", "new", "--for", "claude", "--expires", "never"]);
     const principal = await server.hall.tokens.authenticate(String(made["token"]));
     expect(await home.json(["token", "revoke", String(made["id"])])).toEqual({
       ok: true,
@@ -287,7 +294,7 @@ describe("kumiko token", () => {
 
   test("revoke says when a server did not tell that it has", async () => {
     using home = temporaryHome();
-    const made = await home.json(["token", "new"]);
+    const made = await home.json(["token", "new", "--for", "bot"]);
     using held = new DisposableStack();
     held.use(await lockHome(placeOf(home), "a test"));
     // Nobody listens there.
@@ -303,7 +310,7 @@ describe("kumiko token", () => {
     await using server = await running(home);
     const before = ownerOf(home);
     const id = before.split("_")[1]!;
-    const made = await home.json(["token", "new"]);
+    const made = await home.json(["token", "new", "--for", "bot"]);
     await using agent = new Pipe(placeOf(home), home.folder.path, "--kernel", server.kernel!);
     await agent.begin();
     const { code, err } = await home.run(["token", "revoke", id]);
@@ -335,12 +342,12 @@ describe("kumiko token", () => {
 
   test("new says what a client needs; list folds links", async () => {
     using home = temporaryHome();
-    const alone = await home.run(["token", "new", "--kernels", "nosuch"]);
+    const alone = await home.run(["token", "new", "--for", "bot", "--kernels", "nosuch"]);
     expect(alone.code).toBe(0);
     expect(alone.err).toContain("there is no kernel nosuch yet");
     expect(alone.err).not.toContain("kumiko-kernel");
     await using server = await running(home);
-    const made = await home.run(["token", "new"]);
+    const made = await home.run(["token", "new", "--for", "bot"]);
     expect(made.out).toMatch(/^kumiko_[\w-]+\n$/);
     expect(made.err).toContain(`${server.url}/mcp\n`);
     expect(made.err).toContain("must send the header kumiko-kernel");

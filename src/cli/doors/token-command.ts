@@ -29,8 +29,9 @@ export interface RevokeFlags extends OwnFlags {
 /** Milliseconds. */
 const PATIENCE = 2_000;
 
-export function newToken(terminal: Terminal, flags: NewTokenFlags): Promise<number> {
+export async function newToken(terminal: Terminal, flags: NewTokenFlags): Promise<number> {
   const request = requestOf(flags);
+  if (flags.for === undefined && request.kind !== "person") throw nameless(request.kind);
   return withTokens(terminal, flags, async (tokens, owner) => {
     const { token, info } = await tokens.mint(owner, request);
     const place = placeOf(terminal, flags);
@@ -62,6 +63,15 @@ export function newToken(terminal: Terminal, flags: NewTokenFlags): Promise<numb
       );
     return exitCode.fine;
   });
+}
+
+/** What an agent does under a person's name would be blamed on the person. */
+function nameless(kind = "agent"): KumikoError {
+  return new KumikoError(
+    "invalid_argument",
+    `Say in whose name it acts: --for <name>, for example --for claude. What the ${kind} does is then told from what you do.`,
+    { argument: "for" },
+  );
 }
 
 export function listTokens(terminal: Terminal, flags: OwnFlags): Promise<number> {
@@ -163,7 +173,7 @@ function requestOf(flags: NewTokenFlags): ReturnType<typeof tokenRequest.parse> 
     ...(scopes !== undefined && { scopes }),
     ...(kernels !== undefined && { kernels }),
     ...(label !== undefined && { label }),
-    ...(expires !== undefined && { expires: momentIn(expires) }),
+    ...(expires !== undefined && expires !== "never" && { expires: momentIn(expires) }),
   };
   const parsed = tokenRequest.safeParse(asked);
   if (parsed.success) return parsed.data;
@@ -186,7 +196,7 @@ const rules: { readonly [argument: string]: string } = {
   scopes: `one or more of ${scope.options.join(", ")}, with commas between`,
   kernels: `names of kernels with commas between, each ${NAME}`,
   label: "at most 200 characters",
-  expires: "15m, 12h or 30d",
+  expires: "15m, 12h, 30d or never",
 };
 
 const MINUTE = 60_000;
@@ -199,10 +209,14 @@ const units: { readonly [unit: string]: number } = {
 function momentIn(text: string): number {
   const match = /^(\d{1,5})([mhd])$/.exec(text);
   if (match !== null) return Date.now() + Number(match[1]) * units[match[2]!]!;
-  throw new KumikoError("invalid_argument", `--expires takes 15m, 12h or 30d, not "${text}".`, {
-    argument: "expires",
-    value: text,
-  });
+  throw new KumikoError(
+    "invalid_argument",
+    `--expires takes 15m, 12h, 30d or never, not "${text}".`,
+    {
+      argument: "expires",
+      value: text,
+    },
+  );
 }
 
 function described({ kind, actor, scopes, kernels, expires, label, once }: TokenInfo): string {

@@ -38,11 +38,14 @@ export function addDoorVerbs(terminal: Terminal, program: Command, finish: Finis
   token("new", "make a token and print it, once", (flags) =>
     load().then(({ newToken }) => newToken(terminal, flags)),
   )
-    .option("--for <actor>", "in whose name it acts (default: yours)")
+    .option(
+      "--for <actor>",
+      "in whose name it acts: an agent's own, so that its work is not blamed on you (of --kind person: default yours)",
+    )
     .option("--kind <kind>", "person, agent or service (default: agent)")
     .option("--scopes <names>", "read, write, admin, mint, act_as (default: read,write)", listed)
     .option("--kernels <ids>", "only for these kernels (default: all)", listed)
-    .option("--expires <when>", "in 15m, 12h or 30d (default: never)")
+    .option("--expires <when>", "in 15m, 12h or 30d, or never (the default)")
     .option("--label <text>", "for you, to tell it from others");
   token("list", "list the tokens, without their secrets", (flags) =>
     load().then(({ listTokens }) => listTokens(terminal, flags)),

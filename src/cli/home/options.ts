@@ -24,7 +24,10 @@ export function homeOptions(command: Command): Command {
       "--kernel <id>",
       `the kernel (default: $KUMIKO_KERNEL, else the one of this folder, else ${DEFAULT_KERNEL})`,
     )
-    .option("--actor <name>", "who acts (default: $KUMIKO_ACTOR, else your Unix name)")
+    .option(
+      "--actor <name>",
+      "in whose name, with a person's rights (default: $KUMIKO_ACTOR, else your Unix name)",
+    )
     .option(
       "--wait <seconds>",
       "how long to wait for a kernel in use, or for the server",
