@@ -119,6 +119,10 @@ describe("what the command says of files", () => {
     await run("mount", ".", "--rule", "m.txt=read_only");
     const refused = await run("rules", "test", "m.txt");
     expect(refused.out).toContain("a --rule before it, given with `kumiko mount`");
+    // It is said for whom: a name makes nobody an agent.
+    const named = (await run("rules", "test", "m.txt", "--actor", "claude")).out;
+    expect(named).toContain("person: whoever types here, claude too (--actor is only a name)");
+    expect((await run("rules", "test", "--help")).out).toMatch(/command line\s+acts as a person/);
   });
 
   test("status and file list mean where one stands", async () => {

@@ -20,14 +20,17 @@ const BUILT_IN = "built in";
 
 /** Which rule decides about a path, and what it says to whom. */
 export function testRules(terminal: Terminal, given: string, flags: HomeFlags): Promise<number> {
-  return withKernel(terminal, flags, "kumiko rules test", async (kernel) => {
+  return withKernel(terminal, flags, "kumiko rules test", async (kernel, { actor }) => {
     const path = targetFrom(terminal, given);
     const explained = await kernel.ask((each) => each.explainRules({ path }));
     if (flags.json) {
       await printJson(terminal, { ok: true, ...explained });
       return exitCode.fine;
     }
-    await terminal.print(`${explanation(terminal, explained).join("\n")}\n`);
+    // A name alone makes nobody an agent.
+    const who = `person: whoever types here, ${actor} too (--actor is only a name). agent: who comes by MCP, or with an agent's token.`;
+    const lines = [...explanation(terminal, explained), "", dim(terminal, who)];
+    await terminal.print(`${lines.join("\n")}\n`);
     return exitCode.fine;
   });
 }

@@ -58,8 +58,10 @@ export function addFileVerbs(terminal: Terminal, program: Command, finish: Finis
     .helpCommand(false);
   const rules = verbsIn<Flags>(terminal, group, finish, overHome);
   const load = () => import("./rules-command.ts");
-  rules("test <path>", "say which rule decides about a path, and why", (flags, path) =>
-    load().then(({ testRules }) => testRules(terminal, path, flags)),
+  rules(
+    "test <path>",
+    "say which rule decides about a path, and why: for agents and for persons, side by side. The command line acts as a person, whatever --actor says",
+    (flags, path) => load().then(({ testRules }) => testRules(terminal, path, flags)),
   );
   rules(
     "check [file]",
