@@ -2,6 +2,8 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { HomeFolder } from "../src/app/index.ts";
+import { openLog } from "../src/app/log.ts";
+import { startServer } from "../src/app/server.ts";
 import { type Home, temporaryHome } from "./support/kumiko.ts";
 
 /** A mounted folder with the command over it, without a server. */
@@ -270,4 +272,21 @@ describe("what is not here", () => {
     expect(help).not.toMatch(/files by\s+default/);
     expect(help).toMatch(/exit code is 1 when\s+nothing is found/);
   });
+});
+
+test("the log says what is wrong in kumiko.toml, and not where our parser stood", async () => {
+  using home = temporaryHome();
+  const folder = join(home.folder.path, "project");
+  mkdirSync(folder);
+  writeFileSync(join(folder, "kumiko.toml"), "[[rule]\n");
+  const lines: string[] = [];
+  const log = await openLog({
+    level: "warn",
+    readable: true,
+    write: (line) => void lines.push(line),
+  });
+  const place = home.environment["KUMIKO_HOME"]!;
+  await using _ = await startServer({ home: place, folder, mount: true, log });
+  const said = lines.filter((line) => line.includes("trouble with a folder"));
+  expect(said).toEqual([expect.stringMatching(/^[^\n]*kumiko\.toml line 1, column 8[^\n]*\n$/)]);
 });

@@ -85,7 +85,7 @@ async function start(options: ServerOptions): Promise<RunningServer> {
     openWorld(home, (report) => log.error({ ...report }, "damaged"), {
       watch: true,
       onTrouble: (mount, error) =>
-        log.warn({ mount, why: error.message, err: error.cause }, "trouble with a folder"),
+        log.warn({ mount, why: error.message, ...faultOf(error) }, "trouble with a folder"),
     }),
   );
   const tokens = starting.use(
@@ -148,6 +148,11 @@ async function start(options: ServerOptions): Promise<RunningServer> {
       await close();
     },
   };
+}
+
+/** What somebody wrote wrong is said by the sentence: where our parser stood tells nobody anything. */
+function faultOf({ code, cause }: KumikoError): { err?: unknown } {
+  return code === "invalid_rules" ? {} : { err: cause };
 }
 
 /** A command that has the kernel for a moment keeps nobody from starting: the first visitor opens it then. */
