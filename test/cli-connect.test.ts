@@ -118,12 +118,10 @@ describe("kumiko connect", () => {
     using home = temporaryHome();
     const { path: folder } = home.folder;
     const all = (): unknown[] =>
-      readdirSync(folder, { recursive: true, withFileTypes: true })
-        .filter((each) => each.isFile())
-        .map((each) => {
-          const file = join(each.parentPath, each.name);
-          return [file, readFileSync(file, "utf8")];
-        });
+      readdirSync(folder, { recursive: true, withFileTypes: true }).map((each) => {
+        const file = join(each.parentPath, each.name);
+        return [file, each.isFile() ? readFileSync(file, "utf8") : "a folder"];
+      });
     const before = all();
     await home.json(["connect", agent, "--write"]);
     expect(all()).not.toEqual(before);

@@ -1,3 +1,5 @@
+import { rmdir } from "node:fs/promises";
+import { dirname } from "node:path";
 import { KumikoError } from "../../base/index.ts";
 import { measuredUnifiedDiff } from "../../blocks/patch/index.ts";
 import { printedDiff, printJson } from "../answer.ts";
@@ -6,7 +8,7 @@ import { exitCode } from "../exit-code.ts";
 import type { FileChange } from "../file-change.ts";
 import { bold, dim } from "../home/paint.ts";
 import type { Terminal } from "../terminal.ts";
-import { decodeText, readPlainFile } from "../text-file.ts";
+import { decodeText, isSystemError, readPlainFile } from "../text-file.ts";
 import { writeFiles } from "../write-files.ts";
 import { type Agent, type AgentName, agentNames, agents, configurationFile } from "./agents.ts";
 import { withHooks, withoutHooks } from "./agent-hooks.ts";
@@ -111,6 +113,9 @@ export async function connectAgent(
   const plan = remove ? removal : addition;
   const plans = [await plan(mcp), ...(own === undefined ? [] : [await plan(own)])];
   const [entry, hooked] = await write(terminal, plans);
+  if (!everywhere)
+    for (const { path, text } of plans)
+      if (text === null) await removeEmptied(terminal, dirname(path));
   const notable = remove ? [] : all;
   if (flags.json) {
     const said = { ...entry!, hooks: hooked ?? null, notes: notable };
@@ -253,6 +258,19 @@ async function write(terminal: Terminal, plans: readonly Plan[]): Promise<Writte
   }
   await writeFiles(changes, interruption.signal);
   return written;
+}
+
+/** Why a folder stays: something is in it, it is a link, it is gone already, or it is not ours to remove. */
+const STAYS = ["ENOTEMPTY", "EEXIST", "ENOTDIR", "ENOENT", "EACCES", "EPERM", "EROFS", "EBUSY"];
+
+/** A folder of the agent's in which nothing is left was made for the file that went. */
+async function removeEmptied(terminal: Terminal, folder: string): Promise<void> {
+  if (folder === terminal.folder) return;
+  try {
+    await rmdir(folder);
+  } catch (error) {
+    if (!isSystemError(error) || !STAYS.includes(error.code)) throw error;
+  }
 }
 
 /** Under which name what was there before us is kept. */
