@@ -86,9 +86,9 @@ export class HomeFolder implements KernelFolders {
     copied.defer(() => rm(folder, { recursive: true, force: true }));
     const copy = join(folder, "state.db");
     try {
-      const { copyDatabase } = await import("../store/index.ts");
+      const { copyDatabase, openCopy } = await import("../store/index.ts");
       await copyDatabase(file, copy, this.#command);
-      return await look(copied.use(await this.#open(copy)));
+      return await look(copied.use(await openCopy(copy, { command: this.#command })));
     } catch (error) {
       throw unreadable(error, file, copy);
     }

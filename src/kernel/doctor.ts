@@ -83,11 +83,20 @@ export async function salvage(store: Store, block: string): Promise<Salvaged | u
 export async function* exportReadable(store: Store): AsyncGenerator<ReadableBlock, void, void> {
   const quarantine = quiet();
   const reading = new Reading(store, quarantine, () => undefined);
-  for await (const { block, state } of new Listing(store, quarantine).all()) {
+  const states = new Map<string, BlockState | undefined>();
+  for await (const { block, state } of new Listing(store, quarantine).all())
+    states.set(block, state);
+  // A block whose row is gone is in no list; its commits name it.
+  for await (const commit of readableCommits(store)) {
+    if (commit !== undefined && isBlockId(commit.block) && !states.has(commit.block))
+      states.set(commit.block, undefined);
+  }
+  for (const [block, state] of states) {
     try {
       yield { block, whole: true, ...(await reading.atRest(block)) };
     } catch (error) {
-      if (!(error instanceof KumikoError) || error.code !== "quarantined") throw error;
+      const codes = ["quarantined", "unknown_block"];
+      if (!(error instanceof KumikoError) || !codes.includes(error.code)) throw error;
       const left = await salvage(store, block);
       yield { block, state, version: left?.version, text: left?.text ?? "", whole: false };
     }
@@ -175,6 +184,10 @@ const others: { readonly [table: string]: string } = {
 
 function explain(damage: Damage, left: ReadonlyMap<string, Salvaged | undefined>): Finding {
   const { table, key, block, why } = damage;
+  if (table === "pages") {
+    const sentence = `The structure of the database is damaged: ${why}. What that means for blocks is told by itself.`;
+    return { ...damage, effect: "other", sentence };
+  }
   const what = `The row ${key} in ${table} is damaged: ${why}.`;
   if (block !== undefined && caches.includes(table)) {
     const sentence = `${what} It only makes reading ${block} faster: nothing is lost.`;

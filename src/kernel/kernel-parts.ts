@@ -1,4 +1,4 @@
-import type { Clock, Timers } from "../base/index.ts";
+import type { Clock, KumikoError, Timers } from "../base/index.ts";
 import { translateAppend } from "../blocks/index.ts";
 import { Appends } from "./appends.ts";
 import { AttachedFiles } from "./attached-files.ts";
@@ -274,6 +274,11 @@ export class KernelParts {
       generation: async (block) => (await this.purge.gapsOf(block)).length,
       ...life,
     });
+  }
+
+  /** Tells everybody concerned of something stored that is damaged. */
+  damaged(error: KumikoError): void {
+    this.#quarantine.tell(error);
   }
 
   /** The id of an Edit that nobody has used and nobody will. */

@@ -19,6 +19,7 @@ import type { ListedBlock } from "./listing.ts";
 import { isUnmade } from "./made-file.ts";
 import type { ChildrenQuery } from "./ports.ts";
 import type { Gap, Purged, PurgePreview, PurgeRequest } from "./purge/purge.ts";
+import { isDamage } from "./quarantine.ts";
 import { Readers } from "./readers.ts";
 import type { BlockText } from "./reading.ts";
 import type { Replicas } from "./replicas.ts";
@@ -78,7 +79,9 @@ export class Kernel implements AsyncDisposable {
       await kernel.#parts.owner.take();
     } catch (error) {
       // A full disk must not keep anyone from reading; whoever writes first tries again.
-      if (!(error instanceof KumikoError) || error.code !== "journal_unwritable") throw error;
+      const unwritable = error instanceof KumikoError && error.code === "journal_unwritable";
+      if (!unwritable && !isDamage(error)) throw error;
+      if (isDamage(error)) kernel.#parts.damaged(error);
     }
     return kernel;
   }

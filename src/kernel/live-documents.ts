@@ -3,7 +3,7 @@ import { BlockDocument, type RecordedCommit, type SavedDocument } from "../block
 import { type BlockState, fromRow } from "./block-state.ts";
 import { type CommitBody, decodeBody } from "./commit-body.ts";
 import type { NewBlockRow, Store, StoredCommit } from "./ports.ts";
-import { decoding, type Quarantine } from "./quarantine.ts";
+import { decoding, isDamage, type Quarantine } from "./quarantine.ts";
 
 /** Commits replayed at loading before a snapshot is worth its bytes. */
 const SNAPSHOT_AFTER = 512;
@@ -172,7 +172,8 @@ export class LiveDocuments implements Disposable {
       await this.#store.putSnapshot(block, { version: document.version, bytes });
     } catch (error) {
       // A full disk must not keep anyone from reading; the next loading tries again.
-      if (!(error instanceof KumikoError) || error.code !== "journal_unwritable") throw error;
+      const unwritable = error instanceof KumikoError && error.code === "journal_unwritable";
+      if (!unwritable && !isDamage(error)) throw error;
     }
     return loaded;
   }

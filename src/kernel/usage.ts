@@ -51,7 +51,12 @@ export async function measureUsage(store: Store, biggest: number): Promise<Usage
     if (grown === undefined) unreadable++;
     else amount.text += grown;
   }
-  const all = [...blocks].map(([block, amount]): BlockUsage => ({ block, ...amount }));
+  // With commits that cannot be read, more may have been removed than is known to have been there.
+  const all = [...blocks].map(([block, amount]): BlockUsage => ({
+    block,
+    ...amount,
+    text: Math.max(0, amount.text),
+  }));
   return {
     bytes: await store.size(),
     blocks: all.length,

@@ -147,8 +147,12 @@ export class World implements AsyncDisposable {
     const store = opening.use(await folders.openStore(id));
     const kernel = await Kernel.open({ id, store, ...options });
     opening.move();
+    // Not left open with its lock when its folders cannot be.
+    await using unattached = new AsyncDisposableStack();
+    unattached.use(kernel);
     const attached = await files?.(kernel, { always: false });
     if (attached !== undefined) kernel.attach(attached);
+    unattached.move();
     const housekeeping = kernel.retention.applyWhenDue();
     // Whoever closes the kernel is told.
     housekeeping.catch(() => undefined);

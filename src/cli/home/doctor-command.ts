@@ -1,14 +1,7 @@
 import { findServer } from "../../app/running.ts";
 import { KumikoError, realTimers } from "../../base/index.ts";
 import { patiently } from "../../doors/index.ts";
-import {
-  type Diagnosis,
-  diagnose,
-  exportReadable,
-  type ReadableBlock,
-  type Store,
-  unknownKernel,
-} from "../../kernel/index.ts";
+import { type Diagnosis, diagnose, type Store, unknownKernel } from "../../kernel/index.ts";
 import { printJson, styled } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
@@ -16,6 +9,7 @@ import { chosenKernel } from "./chosen-kernel.ts";
 import { counted } from "./counted.ts";
 import { ExportFolder } from "./export-folder.ts";
 import type { HomeFlags } from "./options.ts";
+import { describedRescue, rescue, type Rescued } from "./rescue.ts";
 import { homeOf, untilInterrupted, withKernel } from "./with-kernel.ts";
 
 export interface DoctorFlags extends HomeFlags {
@@ -26,13 +20,6 @@ export interface DoctorFlags extends HomeFlags {
 interface Found {
   readonly findings: readonly Pick<Diagnosis["findings"][number], "effect" | "sentence">[];
   readonly blocks: readonly unknown[];
-}
-
-interface Rescued {
-  readonly folder: string;
-  readonly whole: number;
-  readonly partly: number;
-  readonly nothing: number;
 }
 
 /**
@@ -49,7 +36,12 @@ export async function runDoctor(terminal: Terminal, flags: DoctorFlags): Promise
   const look = async (store: Store): Promise<{ diagnosis: Diagnosis; rescued?: Rescued }> => ({
     diagnosis: await untilInterrupted(signal, diagnose(store)),
     ...(flags.export !== undefined && {
-      rescued: await rescue(terminal, flags, kernel, store, signal),
+      rescued: await rescue(
+        await ExportFolder.prepare(terminal, flags.export, flags.force ?? false),
+        kernel,
+        store,
+        signal,
+      ),
     }),
   });
   const most = flags.wait * 1000;
@@ -130,46 +122,7 @@ function described(
       lines.push("kumiko doctor --export <folder> writes everything that can still be read.");
   }
   if (rescued !== undefined) {
-    const { folder, whole, partly, nothing } = rescued;
-    const parts = [
-      `${counted(whole, "block")} whole`,
-      ...(partly > 0 ? [`${partly} in part`] : []),
-      ...(nothing > 0 ? [`${nothing} not at all`] : []),
-    ];
-    lines.push(`${parts.join(", ")}: ${folder} (index.json says which)`);
+    lines.push(describedRescue(rescued));
   }
   return `${lines.join("\n")}\n`;
-}
-
-async function rescue(
-  terminal: Terminal,
-  flags: DoctorFlags,
-  kernel: string,
-  store: Store,
-  signal: AbortSignal,
-): Promise<Rescued> {
-  const folder = await ExportFolder.prepare(terminal, flags.export!, flags.force ?? false);
-  const index: object[] = [];
-  const names: string[] = [];
-  let whole = 0;
-  for await (const block of exportReadable(store)) {
-    const name = `${block.block.split("~")[0]!}/${block.block}.txt`;
-    const empty = !block.whole && block.version === undefined;
-    const file = { name, text: () => Promise.resolve(empty ? undefined : block.text) };
-    await folder.write([file], signal, () => Promise.resolve());
-    if (!empty) names.push(name);
-    if (block.whole) whole += 1;
-    index.push(toIndex(block, empty ? null : name));
-  }
-  await folder.finish(names, { kernel, blocks: index });
-  const nothing = index.length - names.length;
-  return { folder: folder.path, whole, partly: names.length - whole, nothing };
-}
-
-function toIndex({ block, state, version, whole }: ReadableBlock, file: string | null): object {
-  const known =
-    state === undefined
-      ? {}
-      : { parent_id: state.parent, kind: state.kind, role: state.role, status: state.status };
-  return { block_id: block, file, whole, version: version ?? null, ...known };
 }

@@ -1,14 +1,18 @@
 import { extname } from "node:path";
+import type { HomeFolder } from "../../app/index.ts";
+import { findServer } from "../../app/running.ts";
 import { KumikoError } from "../../base/index.ts";
 import type { RpcAnswers, RpcKernel } from "../../protocol/index.ts";
 import { printJson, styled } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
 import type { OpenKernel } from "./access.ts";
+import { chosenKernel } from "./chosen-kernel.ts";
 import { counted } from "./counted.ts";
 import { ExportFolder } from "./export-folder.ts";
 import type { HomeFlags } from "./options.ts";
-import { untilInterrupted, withKernel } from "./with-kernel.ts";
+import { describedRescue, rescue } from "./rescue.ts";
+import { homeOf, untilInterrupted, withKernel } from "./with-kernel.ts";
 
 export interface ExportFlags extends HomeFlags {
   readonly context?: string;
@@ -33,14 +37,65 @@ type Exporting = Partial<RpcAnswers["Kernel"]["listContexts"][number]> & {
   readonly context: string;
 };
 
+/** What was written before something turned out to be broken. */
+interface Begun {
+  folder?: ExportFolder;
+  readonly files: string[];
+}
+
 /**
  * Writes one file per block, in conversation order, and an index that says what they are. Blocks that are files are
- * below their folder's name, also those that are gone from disk.
+ * below their folder's name, also those that are gone from disk. Of a database whose structure is broken, what the
+ * doctor can read is written in its place.
  */
-export function exportKernel(
+export async function exportKernel(
   terminal: Terminal,
   name: string,
   flags: ExportFlags,
+): Promise<number> {
+  const begun: Begun = { files: [] };
+  try {
+    return await exportWhole(terminal, name, flags, begun);
+  } catch (error) {
+    const broken = error instanceof KumikoError && error.code === "damaged";
+    const everything = flags.context === undefined && flags.atPosition === undefined;
+    const home = homeOf(terminal, flags, "kumiko export");
+    if (!broken || !everything || (await findServer(home.place)) !== undefined) throw error;
+    const folder =
+      begun.folder ?? (await ExportFolder.prepare(terminal, name, flags.force ?? false));
+    await folder.withdraw(begun.files);
+    return rescueInstead(terminal, flags, home, folder, error);
+  }
+}
+
+async function rescueInstead(
+  terminal: Terminal,
+  flags: ExportFlags,
+  home: HomeFolder,
+  folder: ExportFolder,
+  error: KumikoError,
+): Promise<number> {
+  using interruption = terminal.interruption();
+  const { id: kernel } = await chosenKernel(terminal, flags, home);
+  const rescued = await home.examine(kernel, (store) =>
+    rescue(folder, kernel, store, interruption.signal),
+  );
+  if (flags.json) {
+    await printJson(terminal, { ok: false, kernel, broken: error.message, rescued });
+  } else {
+    await terminal.print(`${describedRescue(rescued)}\n`);
+    await terminal.complain(
+      `kumiko: ${error.message}\nkumiko: so what can be read was taken from a copy, as kumiko doctor --export does\n`,
+    );
+  }
+  return exitCode.rejected;
+}
+
+function exportWhole(
+  terminal: Terminal,
+  name: string,
+  flags: ExportFlags,
+  begun: Begun,
 ): Promise<number> {
   return withKernel(terminal, flags, "kumiko export", async (kernel, { signal }) => {
     const reading = <Result>(run: (each: RpcKernel) => Promise<Result>): Promise<Result> =>
@@ -49,6 +104,7 @@ export function exportKernel(
     const authors = await reading((each) => each.authors({ position }));
     const contexts = await chosenContexts(kernel, flags.context, authors);
     const folder = await ExportFolder.prepare(terminal, name, flags.force ?? false);
+    begun.folder = folder;
     const tell = progress(terminal, flags.json, Object.keys(authors).length);
     const entries: Entry[] = [];
     for (const { context } of contexts) {
@@ -59,12 +115,15 @@ export function exportKernel(
         const named = page.blocks.map((block) => ({ block, name: nameOf(block) }));
         const files = named.map((each) => ({ name: each.name, text: async () => each.block.text }));
         const before = entries.length;
+        begun.files.push(...named.map((each) => each.name));
         await folder.write(files, signal, (done) => tell(before + done));
         entries.push(...named.map((each) => entryOf(context, each.block, each.name, authors)));
         ({ after } = page);
       }
     }
     const unreadable = entries.filter(({ file }) => file === undefined);
+    const broken = unreadable.find(({ why }) => why?.includes("SQLITE_"))?.why;
+    if (broken !== undefined) throw new KumikoError("damaged", broken, {});
     const written = entries.flatMap(({ file }) => file ?? []);
     await folder.finish(written, {
       kernel: kernel.id,

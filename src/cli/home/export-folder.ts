@@ -84,6 +84,11 @@ export class ExportFolder {
     await this.#replace(INDEX, `${text}\n`);
   }
 
+  /** Takes back what was written, when something else is to be written in its place. */
+  async withdraw(files: readonly string[]): Promise<void> {
+    for (const name of files) await writing(this.path, () => this.#remove(name));
+  }
+
   /** A name that leads elsewhere is not ours. */
   async #remove(name: string): Promise<void> {
     const folder = await containedFolder(this.#root, name).catch((error: unknown) => {

@@ -38,6 +38,17 @@ export function sameHash(computed: Buffer, stored: unknown): boolean {
   return stored instanceof Uint8Array && computed.equals(stored);
 }
 
+/** Pages that SQLite cannot read say as much as is known about whose they are. */
+export function damagedPage(table: string, block: string | undefined, why: string): KumikoError {
+  const whose = block === undefined ? "" : ` for ${block}`;
+  return new KumikoError(
+    "damaged",
+    `A page of the table ${table} cannot be read${whose} (${why}): the structure of the database is broken there. ` +
+      "Write nothing more to it: run `kumiko doctor --export <folder>`, which saves what can be read, or restore a backup.",
+    { table, key: block ?? "a page of it", why, block: block ?? null },
+  );
+}
+
 export function damagedRow(found: Found, why: string): KumikoError {
   const { table, key, block, after, position } = found;
   const whose = block === undefined ? "" : ` of ${block}`;

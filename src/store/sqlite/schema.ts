@@ -159,10 +159,10 @@ export function checkVersion(database: Database): void {
 }
 
 /** Brings a database up to date, each version in its own transaction. */
-export function migrate(connection: Connection, now: number): void {
+export function migrate(connection: Connection, now: number, upTo = schemaVersion): void {
   const { database } = connection;
   const found = versionOf(database);
-  for (let version = found + 1; version <= schemaVersion; version += 1) {
+  for (let version = found + 1; version <= upTo; version += 1) {
     database
       .transaction(() => {
         database.exec(

@@ -20,7 +20,8 @@ import { inspect } from "./inspection.ts";
 import { FolderLock } from "./lock.ts";
 import { openForReading } from "./recovery.ts";
 import type { WriteRequest } from "./requests.ts";
-import { damagedRow } from "./row-hash.ts";
+import { damagedPage } from "./row-hash.ts";
+import { brokenTables, isBroken } from "./salvage/structure.ts";
 import { SqliteSearch } from "./search/sqlite-search.ts";
 import type { Tables } from "./tables.ts";
 import { scrubsPending } from "./vacuum.ts";
@@ -39,21 +40,31 @@ export interface SqliteStoreOptions {
   readonly held?: number;
   /** Told of what was lost and made good again; by default a warning of the process. */
   readonly warn?: (sentence: string) => void;
+  /** What is known to be wrong with it already: `verify` begins with that. */
+  readonly damages?: readonly Damage[];
 }
 
 /** Opens a database, making it if it is not there; its folder must be. The caller disposes of the store. */
 export async function openSqliteStore(
   file: string,
-  { shared = false, command, held = HELD, warn = processWarning }: SqliteStoreOptions = {},
+  {
+    shared = false,
+    command,
+    held = HELD,
+    warn = processWarning,
+    damages = [],
+  }: SqliteStoreOptions = {},
 ): Promise<Store> {
   await using opening = new AsyncDisposableStack();
   opening.use(sqliteErrors(file, () => FolderLock.take(file, shared, command)));
   // Disposed of after the reader, it is the last to close the database and so moves the WAL into it.
   const writes = opening.use(new Writes(file, held));
   const tables = opening.use(sqliteErrors(file, () => openForReading(file)));
+  const broken = brokenTables(tables.connection);
+  if (broken.length > 0) warn(brokenSentence(file, broken));
   if (scrubsPending(tables.connection)) writes.finishScrubs();
   const search = opening.use(new SqliteSearch({ file, warn }));
-  return new SqliteStore(file, { writes, tables, search }, opening.move());
+  return new SqliteStore(file, { writes, tables, search, damages }, opening.move());
 }
 
 /**
@@ -65,17 +76,24 @@ class SqliteStore implements Store {
   readonly #file: string;
   readonly #writes: Writes;
   readonly #tables: Tables;
+  readonly #damages: readonly Damage[];
   readonly #owned: AsyncDisposableStack;
 
   constructor(
     file: string,
-    parts: { writes: Writes; tables: Tables; search: SqliteSearch },
+    parts: {
+      writes: Writes;
+      tables: Tables;
+      search: SqliteSearch;
+      damages: readonly Damage[];
+    },
     owned: AsyncDisposableStack,
   ) {
     this.#file = file;
     this.#writes = parts.writes;
     this.#tables = parts.tables;
     this.search = parts.search;
+    this.#damages = parts.damages;
     this.#owned = owned;
   }
 
@@ -219,7 +237,7 @@ class SqliteStore implements Store {
 
   async verify(): Promise<Damage[]> {
     this.#open();
-    return (await inspect(this.#file, "verify")) as Damage[];
+    return [...this.#damages, ...((await inspect(this.#file, "verify")) as Damage[])];
   }
 
   async size(): Promise<{ [kind: string]: number }> {
@@ -240,7 +258,7 @@ class SqliteStore implements Store {
     return (await this.#writes.ask(request)) as Answer;
   }
 
-  /** Pages that SQLite itself cannot read are damage too, and say as much as is known about whose. */
+  /** Pages that SQLite itself cannot read are damage too. */
   #read<Result>(
     table: string,
     block: string | undefined,
@@ -250,12 +268,17 @@ class SqliteStore implements Store {
     try {
       return read(this.#tables);
     } catch (error) {
-      if (!(error instanceof BetterSqlite.SqliteError)) throw error;
-      if (!/^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(error.code)) throw error;
-      const why = `${error.code}, ${error.message}`;
-      throw damagedRow({ table, key: block ?? "a page of it", block }, why);
+      if (!isBroken(error)) throw error;
+      throw damagedPage(table, block, `${error.code}, ${error.message}`);
     }
   }
+}
+
+function brokenSentence(file: string, tables: readonly string[]): string {
+  return (
+    `The structure of ${file} is broken: ${tables.join(", ")} cannot be read. What is in other tables is read as before; ` +
+    "run `kumiko doctor --export <folder>`, which saves what can be read, and restore a backup."
+  );
 }
 
 function sqliteErrors<Result>(file: string, open: () => Result): Result {
@@ -267,7 +290,7 @@ function sqliteErrors<Result>(file: string, open: () => Result): Result {
     const damaged = /^SQLITE_(CORRUPT|NOTADB)/.test(error.code);
     throw new KumikoError(
       damaged ? "damaged" : "journal_unwritable",
-      `${file} cannot be opened (${cause}). ${damaged ? "Run `kumiko doctor`, or restore it from a backup." : "Check that the disk has room and works and that the folder may be written."}`,
+      `${file} cannot be opened (${cause}). ${damaged ? "Run `kumiko doctor --export <folder>`, which saves what can be read, or restore it from a backup." : "Check that the disk has room and works and that the folder may be written."}`,
       { file, cause, table: null, block: null },
       { cause: error },
     );

@@ -1,5 +1,6 @@
 import { KumikoError } from "../../base/errors.ts";
 import type { Connection } from "./connection.ts";
+import { isBroken } from "./salvage/structure.ts";
 
 /**
  * Writes the database anew without what is free, and empties the WAL. Until then bytes that were replaced
@@ -23,6 +24,12 @@ export function noteScrub(connection: Connection, block: string): void {
   connection.run("INSERT INTO scrubs (block) VALUES (?)", block);
 }
 
+/** In a broken database nobody knows, and none can be made up for: that it is broken is told at opening. */
 export function scrubsPending(connection: Connection): boolean {
-  return connection.get("SELECT 1 FROM scrubs LIMIT 1") !== undefined;
+  try {
+    return connection.get("SELECT 1 FROM scrubs LIMIT 1") !== undefined;
+  } catch (error) {
+    if (!isBroken(error)) throw error;
+    return false;
+  }
 }

@@ -1,9 +1,13 @@
 import { KumikoError } from "../../base/errors.ts";
 import type { Damage } from "../../kernel/ports.ts";
+import type { Connection } from "./connection.ts";
 import { damagedRow, rowHash, sameHash } from "./row-hash.ts";
+import { brokenStructure, integrityFaults, isBroken } from "./salvage/structure.ts";
 import type { Tables } from "./tables.ts";
 
 const PAGE = 1000;
+
+type Row = { readonly [column: string]: unknown };
 
 /** Reads every row the way it is read in use and lists what is refused. Changes nothing. */
 export function verifyTables(tables: Tables): Damage[] {
@@ -26,6 +30,17 @@ class Report {
     if (this.#seen.has(key)) return;
     this.#seen.add(key);
     this.damages.push(damage);
+  }
+
+  /** All rows of a list, or as many as come before a page that cannot be read: which one that is, the pages say. */
+  *scan(connection: Connection, sql: string): Generator<Row, void, void> {
+    const rows: Row[] = [];
+    try {
+      for (const row of connection.database.prepare<[], Row>(sql).iterate()) rows.push(row);
+    } catch (error) {
+      if (!isBroken(error)) throw error;
+    }
+    yield* rows;
   }
 
   /** What is not found under the key it bears is damaged as much as what does not match its hash. */
@@ -52,8 +67,8 @@ class Report {
 }
 
 function verifyNames({ connection, names }: Tables, report: Report): void {
-  for (const row of connection.database.prepare<[], NameRow>("SELECT * FROM names").iterate()) {
-    const { id, text, copy, hash } = row;
+  for (const row of report.scan(connection, "SELECT * FROM names")) {
+    const { id, text, copy, hash } = row as unknown as NameRow;
     for (const candidate of [text, copy]) {
       if (sameHash(rowHash("names", [id, candidate]), hash)) continue;
       report.add({
@@ -64,7 +79,7 @@ function verifyNames({ connection, names }: Tables, report: Report): void {
       });
     }
   }
-  for (const { id } of connection.all("SELECT id FROM names")) {
+  for (const { id } of report.scan(connection, "SELECT id FROM names")) {
     report.probe("names", String(id), undefined, () => names.id(names.text(id as number)));
   }
 }
@@ -77,24 +92,24 @@ interface NameRow {
 }
 
 function verifyJournal({ connection, journal, names }: Tables, report: Report): void {
-  for (const { position } of connection.all("SELECT position FROM commits")) {
+  for (const { position } of report.scan(connection, "SELECT position FROM commits")) {
     const at = position as number;
     report.probe("commits", String(at), undefined, () => journal.rows.between(at - 1, at)[0]);
   }
-  for (const row of connection.all("SELECT block, first_position FROM segments")) {
+  for (const row of report.scan(connection, "SELECT block, first_position FROM segments")) {
     const [block, first] = [row["block"] as number, row["first_position"] as number];
     const name = names.describe(block);
     report.probe("segments", `${name} at ${first}`, name, () =>
       journal.segments.around(block, first),
     );
   }
-  for (const { page } of connection.all("SELECT page FROM places")) {
+  for (const { page } of report.scan(connection, "SELECT page FROM places")) {
     report.probe("places", String(page), undefined, () =>
       journal.places.blocksAt([(page as number) * 1024]),
     );
   }
-  const head = journal.head();
-  for (let position = 0; position < head;) {
+  const head = report.probe("commits", "the last", undefined, () => journal.head());
+  for (let position = 0; typeof head === "number" && position < head;) {
     const read = report.probe("commits", `behind ${position}`, undefined, () =>
       journal.changesSince(position, PAGE),
     );
@@ -103,20 +118,29 @@ function verifyJournal({ connection, journal, names }: Tables, report: Report): 
   }
 }
 
+/** Blocks with commits and without what says how many there are. */
+const headless = `
+  SELECT block FROM commits UNION SELECT block FROM segments EXCEPT SELECT block FROM heads
+`;
+
 function verifyBlocks(tables: Tables, report: Report): void {
   const { connection, journal, names, rows, keyframes, snapshots } = tables;
-  for (const { block } of connection.all("SELECT block FROM heads")) {
+  for (const { block } of report.scan(connection, "SELECT block FROM heads")) {
     const id = block as number;
     const name = names.describe(id);
     report.probe("heads", name, name, () => journal.heads.get(id));
     report.probe("commits", `of ${name}`, name, () => journal.commitsOf(name, 0));
     report.probe("rows", name, name, () => rows.get(name) ?? "none");
   }
-  for (const { name } of connection.all("SELECT name FROM rows")) {
+  for (const { block } of report.scan(connection, headless)) {
+    const name = names.describe(block as number);
+    report.probe("heads", name, name, () => journal.commitsOf(name, 0));
+  }
+  for (const { name } of report.scan(connection, "SELECT name FROM rows")) {
     report.probe("rows", String(name), String(name), () => rows.get(name as string));
   }
   for (const [table, documents] of Object.entries({ keyframes, snapshots })) {
-    for (const { block } of connection.all(`SELECT block FROM ${table}`)) {
+    for (const { block } of report.scan(connection, `SELECT block FROM ${table}`)) {
       const name = names.describe(block as number);
       report.probe(table, name, name, () => documents.get(name));
     }
@@ -130,17 +154,17 @@ const countEdits = `
 `;
 
 function verifyEdits({ connection, names, actors, edits }: Tables, report: Report): void {
-  for (const { first, edit } of connection.all("SELECT first, edit FROM edits")) {
+  for (const { first, edit } of report.scan(connection, "SELECT first, edit FROM edits")) {
     report.probe("edits", String(edit), undefined, () => edits.at(first as number));
     report.probe("edits", String(edit), undefined, () => edits.get(edit as string));
   }
-  for (const { actor } of connection.all("SELECT actor FROM actors")) {
+  for (const { actor } of report.scan(connection, "SELECT actor FROM actors")) {
     const name = names.describe(actor as number);
     report.probe("actors", name, undefined, () => actors.newest(actor as number));
   }
   // At one moment: a chain is taken apart and put together again while it is written to.
   connection.together(() => {
-    for (const { actor, count } of connection.all(countEdits)) {
+    for (const { actor, count } of report.scan(connection, countEdits)) {
       const name = names.describe(actor as number);
       report.probe("actors", name, undefined, () => {
         const reached = [...edits.ofActor(name)].length;
@@ -154,31 +178,27 @@ function verifyEdits({ connection, names, actors, edits }: Tables, report: Repor
 
 function verifySmall(tables: Tables, report: Report): void {
   const { connection, names, calls, sequences, settings, leases } = tables;
-  for (const row of connection.all("SELECT actor, call FROM calls")) {
+  for (const row of report.scan(connection, "SELECT actor, call FROM calls")) {
     const [actor, call] = [names.describe(row["actor"] as number), row["call"] as string];
     report.probe("calls", `${actor} ${call}`, undefined, () => calls.get(actor, call));
   }
-  for (const row of connection.all("SELECT context, actor FROM sequences")) {
+  for (const row of report.scan(connection, "SELECT context, actor FROM sequences")) {
     const [context, actor] = [row["context"] as string, row["actor"] as string];
     report.probe("sequences", `${context}~${actor}`, undefined, () => {
       const last = sequences.get(context, actor);
       return last === 0 ? undefined : last;
     });
   }
-  for (const row of connection.all("SELECT space, key FROM settings")) {
+  for (const row of report.scan(connection, "SELECT space, key FROM settings")) {
     const [space, key] = [row["space"] as string, row["key"] as string];
     report.probe("settings", `${space} ${key}`, undefined, () => settings.get(space, key));
   }
-  for (const { name } of connection.all("SELECT name FROM leases")) {
+  for (const { name } of report.scan(connection, "SELECT name FROM leases")) {
     report.probe("leases", String(name), undefined, () => leases.find(name as string));
   }
 }
 
 /** SQLite's own structure, indexes against tables included: hashes do not cover those. */
 function verifyPages({ connection }: Tables, report: Report): void {
-  for (const row of connection.all("PRAGMA integrity_check")) {
-    const why = String(row["integrity_check"]);
-    if (why === "ok") continue;
-    report.add({ table: "pages", key: why, block: undefined, why });
-  }
+  for (const damage of brokenStructure(integrityFaults(connection))) report.add(damage);
 }

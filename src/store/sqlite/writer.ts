@@ -6,6 +6,7 @@ import { compactStep } from "./compaction.ts";
 import { openForWriting, reopen } from "./recovery.ts";
 import type { Numbered, Refusal, Result, WriteAnswer, WriteRequest } from "./requests.ts";
 import { rewriteBlock } from "./rewrite.ts";
+import { isBroken } from "./salvage/structure.ts";
 import type { Tables } from "./tables.ts";
 import { scrubsPending, vacuum } from "./vacuum.ts";
 
@@ -148,11 +149,27 @@ export class Writer {
     } catch (second) {
       return this.#unwritable(second, "unknown");
     }
+    if (isBroken(error)) return this.#broken("not_written", error);
     return new KumikoError(
       "journal_unwritable",
       `The journal could not be written (${this.#cause}) and nothing of this was kept. It was opened anew and works: try again.`,
       { cause: this.#cause, outcome: "not_written", resumed: true },
       { cause: error },
+    );
+  }
+
+  /** Trying again helps nobody: pages that have to be read to write cannot be. */
+  #broken(outcome: "not_written" | "unknown", cause: unknown): KumikoError {
+    const fate =
+      outcome === "unknown"
+        ? "Whether this write is there will be known after a restart."
+        : "Nothing of this was kept.";
+    return new KumikoError(
+      "damaged",
+      `The journal cannot be written, because the structure of the database is broken (${this.#cause}). ${fate} ` +
+        "Run `kumiko doctor --export <folder>`, which saves what can be read, and restore a backup.",
+      { cause: this.#cause, outcome, table: null, block: null },
+      { cause },
     );
   }
 
@@ -179,6 +196,7 @@ export class Writer {
 
   #unwritable(error: unknown, outcome: "not_written" | "unknown" = "not_written"): KumikoError {
     this.#cause = sentenceOf(error);
+    if (isBroken(error)) return this.#broken(outcome, error);
     const free = freeBytes(this.#file);
     const remedy =
       free !== undefined && free < 1024 * 1024
