@@ -72,7 +72,19 @@ export class HomeFolder implements KernelFolders {
 
   /** A kernel is made with its database: one that lost it is damaged, never a new and empty one. */
   async openStore(kernel: string): Promise<Store> {
-    return this.#open(await this.#database(kernel));
+    const file = await this.#database(kernel);
+    const { isReadOnly, openReadOnlyStore } = await import("../store/index.ts");
+    if (!(await isReadOnly(file))) return this.#open(file);
+    return openReadOnlyStore(file, { command: this.#command });
+  }
+
+  /** Whether this process cannot write to a kernel: a backup, a snapshot, somebody else's. */
+  async isReadOnly(kernel: string): Promise<boolean> {
+    const file = join(this.folderOf(kernel), "state.db");
+    const found = await this.#readable(file, () => stat(file));
+    if (found === undefined) return false;
+    const { isReadOnly } = await import("../store/index.ts");
+    return isReadOnly(file);
   }
 
   /**

@@ -122,6 +122,8 @@ async function holderOf(home: string): Promise<number | undefined> {
     FolderLock.take(join(home, "server"), false, LOOKING)[Symbol.dispose]();
     return undefined;
   } catch (error) {
+    // Where this process cannot write, it has no token of a server either.
+    if (isUnwritable(error)) return undefined;
     if (!isInUse(error)) throw error;
     const { pid, command } = error.facts;
     // Somebody else just looks, or a server is just writing its name.
@@ -130,6 +132,11 @@ async function holderOf(home: string): Promise<number | undefined> {
 }
 
 const NOBODY = -1;
+
+function isUnwritable(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  return code.startsWith("SQLITE_READONLY") || code === "SQLITE_CANTOPEN";
+}
 
 function isInUse(error: unknown): error is KumikoError {
   return error instanceof KumikoError && error.code === "in_use";

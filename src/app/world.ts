@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { type KumikoError, realTimers } from "../base/index.ts";
+import { KumikoError, realTimers } from "../base/index.ts";
 import { type DamageReport, type FilePort, type Kernel, World } from "../kernel/index.ts";
 import { folderBook, foldersByKernel } from "./folders.ts";
 import type { HomeFolder } from "./home.ts";
@@ -41,6 +41,11 @@ async function openMounts(
   const folder = (await foldersByKernel(home)).get(kernel.id);
   const none = folder === undefined && (await kernel.named("mounts").list()).length === 0;
   if (none && !always) return undefined;
+  // What is on disk cannot be taken in: blocks are shown as they were kept.
+  if (await home.isReadOnly(kernel.id)) {
+    if (!always) return undefined;
+    throw readOnlyFolders(home.folderOf(kernel.id));
+  }
   const { Mounts, MountsPort, readerModule: reader } = await import("../files/index.ts");
   const { SqliteFileIndex } = await import("../store/index.ts");
   const { place } = home;
@@ -58,6 +63,14 @@ async function openMounts(
     ...options,
   });
   return new MountsPort(mounts);
+}
+
+function readOnlyFolders(path: string): KumikoError {
+  return new KumikoError(
+    "file_unwritable",
+    `${path} is read-only here, so it can have no folders of files. Copy its home to a folder that can be written, and name that with --home.`,
+    { path, reason: "EROFS" },
+  );
 }
 
 /** 63 random bits: a peer id is never given twice, by whichever process. */

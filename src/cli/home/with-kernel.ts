@@ -82,6 +82,11 @@ export async function withKernel<Result>(
     }
   };
   return withAccess(terminal, flags, home, enter, async (access, caller) => {
+    if (access.server === undefined && (await home.isReadOnly(id)))
+      await terminal.complain(
+        `kumiko: ${home.folderOf(id)} is read-only: this is read from a copy of it as it is now
+`,
+      );
     const kernel = new OpenKernel(access, id);
     try {
       return await run(kernel, caller, made);

@@ -42,20 +42,22 @@ export interface SqliteStoreOptions {
   readonly warn?: (sentence: string) => void;
   /** What is known to be wrong with it already: `verify` begins with that. */
   readonly damages?: readonly Damage[];
+  /** It is a copy of a file that cannot be written: writes are refused in that one's name. */
+  readonly readOnly?: {
+    readonly file: string;
+    /** Disposed of when the store is. */
+    readonly closed: AsyncDisposableStack;
+  };
 }
 
 /** Opens a database, making it if it is not there; its folder must be. The caller disposes of the store. */
 export async function openSqliteStore(
   file: string,
-  {
-    shared = false,
-    command,
-    held = HELD,
-    warn = processWarning,
-    damages = [],
-  }: SqliteStoreOptions = {},
+  options: SqliteStoreOptions = {},
 ): Promise<Store> {
+  const { shared = false, command, held = HELD, warn = processWarning, readOnly } = options;
   await using opening = new AsyncDisposableStack();
+  if (readOnly !== undefined) opening.use(readOnly.closed);
   opening.use(sqliteErrors(file, () => FolderLock.take(file, shared, command)));
   // Disposed of after the reader, it is the last to close the database and so moves the WAL into it.
   const writes = opening.use(new Writes(file, held));
@@ -64,7 +66,7 @@ export async function openSqliteStore(
   if (broken.length > 0) warn(brokenSentence(file, broken));
   if (scrubsPending(tables.connection)) writes.finishScrubs();
   const search = opening.use(new SqliteSearch({ file, warn }));
-  return new SqliteStore(file, { writes, tables, search, damages }, opening.move());
+  return new SqliteStore(file, { writes, tables, search }, options, opening.move());
 }
 
 /**
@@ -77,23 +79,21 @@ class SqliteStore implements Store {
   readonly #writes: Writes;
   readonly #tables: Tables;
   readonly #damages: readonly Damage[];
+  readonly #readOnly: SqliteStoreOptions["readOnly"];
   readonly #owned: AsyncDisposableStack;
 
   constructor(
     file: string,
-    parts: {
-      writes: Writes;
-      tables: Tables;
-      search: SqliteSearch;
-      damages: readonly Damage[];
-    },
+    parts: { writes: Writes; tables: Tables; search: SqliteSearch },
+    { damages = [], readOnly }: SqliteStoreOptions,
     owned: AsyncDisposableStack,
   ) {
     this.#file = file;
     this.#writes = parts.writes;
     this.#tables = parts.tables;
     this.search = parts.search;
-    this.#damages = parts.damages;
+    this.#damages = damages;
+    this.#readOnly = readOnly;
     this.#owned = owned;
   }
 
@@ -255,6 +255,8 @@ class SqliteStore implements Store {
   }
 
   async #write<Answer>(request: WriteRequest): Promise<Answer> {
+    this.#open();
+    if (this.#readOnly !== undefined) throw readOnlyRefusal(this.#readOnly.file);
     return (await this.#writes.ask(request)) as Answer;
   }
 
@@ -272,6 +274,14 @@ class SqliteStore implements Store {
       throw damagedPage(table, block, `${error.code}, ${error.message}`);
     }
   }
+}
+
+function readOnlyRefusal(file: string): KumikoError {
+  return new KumikoError(
+    "journal_unwritable",
+    `${file} is read-only here, so nothing in it can be changed: copy its home to a folder that can be written and name that with --home`,
+    { file, outcome: "not_written", resumed: false, read_only: true },
+  );
 }
 
 function brokenSentence(file: string, tables: readonly string[]): string {

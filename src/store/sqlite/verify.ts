@@ -108,8 +108,9 @@ function verifyJournal({ connection, journal, names }: Tables, report: Report): 
       journal.places.blocksAt([(page as number) * 1024]),
     );
   }
-  const head = report.probe("commits", "the last", undefined, () => journal.head());
-  for (let position = 0; typeof head === "number" && position < head;) {
+  const last = report.probe("commits", "the last", undefined, () => journal.head());
+  const head = typeof last === "number" ? last : 0;
+  for (let position = 0; position < head;) {
     const read = report.probe("commits", `behind ${position}`, undefined, () =>
       journal.changesSince(position, PAGE),
     );

@@ -5,7 +5,8 @@ import type { PageFile } from "./page-file.ts";
 export function pageOwners(pages: PageFile): Map<number, string> {
   const owners = new Map<number, string>();
   visit(pages, 1, "sqlite_schema", owners);
-  for (const page of [...owners.keys()]) {
+  const schema = [...owners.keys()];
+  for (const page of schema) {
     for (const cell of cellsOf(pages, page, kinds.tableLeaf)) {
       const [, name, , root] = cell?.values ?? [];
       if (typeof name === "string" && typeof root === "number") visit(pages, root, name, owners);
