@@ -1,5 +1,6 @@
 import {
   mkdirSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -267,6 +268,24 @@ describe("the rules", () => {
       "open.txt",
     ]);
   });
+
+  it(
+    "that change leave no word of what became secret in any file of ours",
+    { timeout: LONG },
+    async () => {
+      const key = "correcthorsebatterystaple";
+      const given = { "keys/mine.txt": `${key}\n`, "open.txt": "elm\n" };
+      await using mounted = await Mounted.with(given, { watch: true });
+      await mounted.mounts.indexed();
+      const holds = (): boolean => storedBytes(mounted).includes(key);
+      expect(holds()).toBe(true);
+      mounted.write("kumiko.toml", '[[rule]]\npath = "keys/**"\nlevel = "secret"\n');
+      await until(() => !holds());
+      await mounted.mounts.indexed();
+      expect(holds()).toBe(false);
+      expect(await paths(mounted, { query: "elm" }, claude)).toEqual(["open.txt"]);
+    },
+  );
 });
 
 describe("a folder that is watched", () => {
@@ -468,17 +487,27 @@ function folderIndex(root: string, index: FileIndex): FolderIndex {
 function indexedPaths({ home }: Mounted): string[] {
   const database = new BetterSqlite(join(home, "kernels", "project", "files.db"));
   try {
+    // It may just be made anew.
+    const made = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'files'").get();
+    if (made === undefined) return [];
     return database.prepare("SELECT path FROM files ORDER BY path").pluck().all() as string[];
   } finally {
     database.close();
   }
 }
 
+/** All that is kept of the kernel. */
+function storedBytes({ home }: Mounted): Buffer {
+  const folder = join(home, "kernels", "project");
+  const files = readdirSync(folder, { withFileTypes: true }).filter((each) => each.isFile());
+  return Buffer.concat(files.map(({ name }) => readFileSync(join(folder, name))));
+}
+
 function refusedAsText(error: unknown): void {
   if (!(error instanceof KumikoError) || error.code !== "file_unreadable") throw error;
 }
 
-async function until(isSo: () => Promise<boolean>): Promise<void> {
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   const end = Date.now() + 20_000;
   while (!(await isSo())) {
     if (Date.now() > end) throw new Error("it did not come to that");

@@ -173,7 +173,8 @@ export class FolderIndex implements AsyncDisposable {
     const { index, root } = this.#options;
     if (!this.#isCompared) {
       const asked = this.#asked;
-      const other = await index.compare(root, this.#pages(list()));
+      const other = await compared(index, root, this.#pages(list()));
+      if (other === undefined) return;
       for (const path of other)
         if (!this.#waiting.has(path)) this.#waiting.set(path, (this.#changes += 1));
       this.#compared = asked;
@@ -225,6 +226,20 @@ export class FolderIndex implements AsyncDisposable {
     if (this.#closed || this.#trouble === error.message) return;
     this.#trouble = error.message;
     this.#options.onTrouble(error);
+  }
+}
+
+/** Undefined when the index was cleared meanwhile: then what it said in between counts for nothing. */
+async function compared(
+  index: FileIndex,
+  root: string,
+  files: AsyncIterable<readonly IdentifiedFile[]>,
+): Promise<readonly string[] | undefined> {
+  try {
+    return await index.compare(root, files);
+  } catch (error) {
+    if (error instanceof KumikoError && error.facts["cleared"] === true) return undefined;
+    throw error;
   }
 }
 

@@ -41,6 +41,8 @@ export interface MountOptions {
   readonly home?: string | undefined;
   /** For searches in files that have no blocks; whoever opens the mount owns it. */
   readonly index: FileIndex;
+  /** The rules of a folder are others now: what became secret is to leave the index, with every word of it. */
+  rulesRead(mount: string): void;
   /** What goes wrong without anyone asking, also when it is made good without anybody's help. */
   onTrouble(mount: string, error: KumikoError): void;
 }
@@ -244,8 +246,7 @@ export class Mount implements AsyncDisposable {
   /** After kumiko.toml changed. Rules that cannot be read throw and leave those that are in force. */
   readRules(): void {
     this.#inForce.readAgain();
-    // What became secret leaves the index.
-    this.index.again();
+    this.#options.rulesRead(this.name);
   }
 
   #trouble(trouble: WatchTrouble): void {

@@ -166,15 +166,14 @@ export class MountsPort implements FilePort {
   }
 
   async purge(mask: (text: string) => string, block?: string): Promise<number> {
-    const { kernel, kept, conflicts, index } = this.#mounts;
+    const { kernel, kept, conflicts } = this.#mounts;
     let masked = await conflicts.purge(mask, block);
     for (const { source } of this.#mounts.list()) masked += await source.purge(mask, block);
     for (const name of await kept.names())
       if (!this.#mounts.isMounted(name))
         masked += await purgeRecords(kernel.named(`files-${name}`), mask, block);
     // It may have known the file before there was a block.
-    await index.clear();
-    for (const mount of this.#mounts.list()) mount.index.again();
+    await this.#mounts.indexAnew();
     return masked;
   }
 

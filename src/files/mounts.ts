@@ -189,6 +189,14 @@ export class Mounts implements AsyncDisposable {
     await this.#options.book?.leave(root);
   }
 
+  /** Begins the index anew: of what left it not even a word is on disk then. */
+  async indexAnew(): Promise<void> {
+    const cleared = this.index.clear();
+    // From here on nobody believes what it says, until it was compared again.
+    for (const { index } of this.list()) index.again();
+    await cleared;
+  }
+
   /** Resolves when every folder is being watched and was compared with what was known of it. */
   async watched(): Promise<void> {
     await Promise.all(this.#starting);
@@ -256,6 +264,13 @@ export class Mounts implements AsyncDisposable {
     const mount = await Mount.open(name, settings, {
       ...this.#options,
       conflicts: this.conflicts,
+      rulesRead: (of) => {
+        const anew = this.indexAnew();
+        anew.catch((error: unknown) => {
+          if (!(error instanceof KumikoError)) throw error;
+          this.#options.onTrouble(of, error);
+        });
+      },
     });
     this.#failed.delete(name);
     this.#settings.set(name, settings);

@@ -272,7 +272,7 @@ export interface FileIndex extends AsyncDisposable {
   forget(folder: string, paths?: readonly string[]): Promise<void>;
   /** Of the files with text, those in which the query may be found. */
   candidates(folder: string, query: TextQuery): Promise<string[]>;
-  /** Forgets everything; when it resolves, nothing of it is in any file. */
+  /** Forgets everything; when it resolves, nothing of it is in any file. What is being compared rejects (`cleared`). */
   clear(): Promise<void>;
 }
 

@@ -50,7 +50,7 @@ answerQuestions(
 async function answer(question: FileIndexQuestion): Promise<unknown> {
   if ("clear" in question) clear();
   else if ("compare" in question) begin(question.compare);
-  else if ("page" in question) return comparisons.get(question.folder)!.page(question.page);
+  else if ("page" in question) return comparison(question.folder).page(question.page);
   else if ("compared" in question) end(question.compared);
   else if ("take" in question) return take(question.take);
   else if ("read" in question) return readFiles(question.read);
@@ -72,8 +72,18 @@ function begin(folder: string): void {
 }
 
 function end(folder: string): void {
-  comparisons.get(folder)!.end();
+  comparison(folder).end();
   comparisons.delete(folder);
+}
+
+function comparison(folder: string): Comparison {
+  const begun = comparisons.get(folder);
+  if (begun !== undefined) return begun;
+  throw new KumikoError(
+    "search_failed",
+    `The index of files ${file} was cleared while it was compared with ${folder}.`,
+    { file, cleared: true },
+  );
 }
 
 async function take(reading: FileReading): Promise<{ path: string; unreadable: boolean }[]> {
