@@ -151,7 +151,9 @@ describe("contexts", () => {
     expect((await home.run(leave)).out).toBe("amy (laptop) has left demo.\n");
     expect(await home.json(leave)).toMatchObject({ ok: true, left: false });
     const again = await home.run(["context", "new", "demo"]);
-    expect(again).toMatchObject({ code: 2, err: "kumiko: There is already a context demo.\n" });
+    const there =
+      "kumiko: There is already a context demo.\n`kumiko context show demo` shows it.\n";
+    expect(again).toMatchObject({ code: 2, err: there });
     for (const verb of ["show", "join", "leave"]) {
       const run = await home.run(["context", verb, "none"]);
       expect([run.code, run.out]).toEqual([2, ""]);
