@@ -185,7 +185,7 @@ const others: { readonly [table: string]: string } = {
 function explain(damage: Damage, left: ReadonlyMap<string, Salvaged | undefined>): Finding {
   const { table, key, block, why } = damage;
   if (table === "pages") {
-    const sentence = `The structure of the database is damaged: ${why}. What that means for blocks is told by itself.`;
+    const sentence = `The structure of the database is damaged: ${why}. Write nothing more to it, save what can be read, and restore a backup.`;
     return { ...damage, effect: "other", sentence };
   }
   const what = `The row ${key} in ${table} is damaged: ${why}.`;

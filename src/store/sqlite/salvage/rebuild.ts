@@ -4,7 +4,15 @@ import { Connection } from "../connection.ts";
 import { Names } from "../names.ts";
 import { rowHash, sameHash } from "../row-hash.ts";
 import { migrate, schemaVersion } from "../schema.ts";
-import { type Cell, cellsOf, headerOffset, kinds, type RowPage, type Value } from "./cells.ts";
+import {
+  type Cell,
+  cellsOf,
+  headerOffset,
+  kinds,
+  type RowPage,
+  TABLE_INTERIOR,
+  type Value,
+} from "./cells.ts";
 import { PageFile } from "./page-file.ts";
 import { freePages, pageOwners } from "./page-owners.ts";
 import { brokenStructure, structureFaults } from "./structure.ts";
@@ -42,7 +50,7 @@ export function rebuildIfBroken(file: string, target: string): Rebuilt | undefin
     const owner = (page: number): string | undefined => rebuilding.owners.get(page);
     const read = (page: number): number => rebuilding.read.get(page) ?? 0;
     return {
-      damages: [...brokenStructure(faults, owner, read), ...restored],
+      damages: [...brokenStructure([...rebuilding.unknown, ...faults], owner, read), ...restored],
       rows: [...rebuilding.read.values()].reduce((sum, each) => sum + each, 0),
     };
   })();
@@ -54,6 +62,8 @@ class Rebuilding {
   readonly read = new Map<number, number>();
   /** Blocks whose head was found in a page that nothing leads to: it may be an older one. */
   readonly strays = new Set<number>();
+  /** Pages of tables and indexes whose first byte is none that SQLite writes. */
+  readonly unknown: string[] = [];
   readonly #connection: Connection;
   readonly #pages: PageFile;
   readonly #shapes: readonly TableShape[];
@@ -73,6 +83,8 @@ class Rebuilding {
     const free = freePages(this.#pages);
     const doubtful: number[] = [];
     for (const number of this.owners.keys()) {
+      if (!isKind(this.#pages.page(number)[headerOffset(number)]))
+        this.unknown.push(`page ${number} does not say what kind of page it is`);
       if (!this.#readAs(number, this.#kindOf(number))) doubtful.push(number);
     }
     const strays: number[] = [];
@@ -145,6 +157,10 @@ class Rebuilding {
     const name = this.#names.describe(block);
     return sameHash(rowHash(table, [name, version], data), row.get("hash"));
   }
+}
+
+function isKind(byte: number | undefined): boolean {
+  return byte === TABLE_INTERIOR || everyKind.some((kind) => kind === byte);
 }
 
 /**

@@ -70,12 +70,13 @@ export function brokenStructure(
     if (read === undefined) return "";
     const rows = read(page);
     return rows === 0
-      ? "; no row could be read from it"
+      ? ""
       : `; ${rows} ${rows === 1 ? "row" : "rows"} could be read from it all the same`;
   };
   const damages = [...byPage].map(([page, fault]) => {
     const part = owner(page) === undefined ? "" : `, part of ${owner(page)},`;
-    return damage(`page ${page}`, `page ${page}${part} is broken (${fault})${saved(page)}`);
+    const what = fault.replace(/^page \d+ /, "it ");
+    return damage(`page ${page}`, `page ${page}${part} is broken (${what})${saved(page)}`);
   });
   if (unreached > 0) {
     const which = unreached === 1 ? "1 page is" : `${unreached} pages are`;
@@ -83,7 +84,9 @@ export function brokenStructure(
   }
   for (const index of indexes)
     damages.push(damage(index, `${index} does not agree with its table`));
-  for (const fault of others) damages.push(damage(fault, `SQLite says: ${fault}`));
+  // That something is malformed says less than which page is.
+  for (const fault of damages.length > 0 ? [] : others)
+    damages.push(damage(fault, `SQLite says: ${fault}`));
   return damages;
 }
 
