@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import type { Connection } from "./connection.ts";
-import { isBroken } from "./salvage/structure.ts";
+import { isUnreadable } from "./salvage/structure.ts";
 import type { Tables } from "./tables.ts";
 
 const kinds: { readonly [table: string]: string } = {
@@ -42,7 +42,7 @@ function partsOf(connection: Connection, file: string): { readonly [column: stri
        WHERE stat.aggregate = TRUE GROUP BY 1`,
     );
   } catch (error) {
-    if (!isBroken(error)) throw error;
+    if (!isUnreadable(error)) throw error;
     return [{ name: "other", bytes: statSync(file).size }];
   }
 }

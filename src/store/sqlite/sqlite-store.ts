@@ -21,7 +21,7 @@ import { FolderLock } from "./lock.ts";
 import { openForReading } from "./recovery.ts";
 import type { WriteRequest } from "./requests.ts";
 import { damagedPage } from "./row-hash.ts";
-import { brokenTables, isBroken } from "./salvage/structure.ts";
+import { brokenTables, isUnreadable } from "./salvage/structure.ts";
 import { SqliteSearch } from "./search/sqlite-search.ts";
 import type { Tables } from "./tables.ts";
 import { scrubsPending } from "./vacuum.ts";
@@ -270,7 +270,7 @@ class SqliteStore implements Store {
     try {
       return read(this.#tables);
     } catch (error) {
-      if (!isBroken(error)) throw error;
+      if (!isUnreadable(error)) throw error;
       throw damagedPage(table, block, `${error.code}, ${error.message}`);
     }
   }

@@ -2,7 +2,7 @@ import { KumikoError } from "../../base/errors.ts";
 import type { Damage } from "../../kernel/ports.ts";
 import type { Connection } from "./connection.ts";
 import { damagedRow, rowHash, sameHash } from "./row-hash.ts";
-import { brokenStructure, integrityFaults, isBroken } from "./salvage/structure.ts";
+import { brokenStructure, integrityFaults, isUnreadable } from "./salvage/structure.ts";
 import type { Tables } from "./tables.ts";
 
 const PAGE = 1000;
@@ -38,7 +38,7 @@ class Report {
     try {
       for (const row of connection.database.prepare<[], Row>(sql).iterate()) rows.push(row);
     } catch (error) {
-      if (!isBroken(error)) throw error;
+      if (!isUnreadable(error)) throw error;
     }
     yield* rows;
   }

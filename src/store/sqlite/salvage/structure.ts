@@ -8,7 +8,7 @@ export function structureFaults(file: string): string[] {
     using connection = Connection.reader(file);
     return integrityFaults(connection);
   } catch (error) {
-    if (!isBroken(error)) throw error;
+    if (!isUnreadable(error)) throw error;
     return [error.message];
   }
 }
@@ -20,7 +20,7 @@ export function integrityFaults(connection: Connection): string[] {
       .flatMap((row) => String(row["integrity_check"]).split("\n"))
       .filter((line) => line !== "ok" && line !== "" && !line.startsWith("***"));
   } catch (error) {
-    if (!isBroken(error)) throw error;
+    if (!isUnreadable(error)) throw error;
     return [error.message];
   }
 }
@@ -33,18 +33,25 @@ export function brokenTables(connection: Connection): string[] {
       connection.database.prepare(`SELECT * FROM ${String(name)} LIMIT 1`).get();
       return [];
     } catch (error) {
-      if (!isBroken(error)) throw error;
+      if (!isUnreadable(error)) throw error;
       return [String(name)];
     }
   });
 }
 
 /** SQLite's words for a database whose pages cannot be what was written. */
-export function isBroken(error: unknown): error is InstanceType<typeof BetterSqlite.SqliteError> {
-  return (
-    error instanceof BetterSqlite.SqliteError && /^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(error.code)
-  );
+export function isBroken(error: unknown): error is SqliteError {
+  return error instanceof BetterSqlite.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code);
 }
+
+/** The same, or pages that the disk does not give. Whoever writes tells the two apart: a disk may work again. */
+export function isUnreadable(error: unknown): error is SqliteError {
+  const failing =
+    error instanceof BetterSqlite.SqliteError && error.code.startsWith("SQLITE_IOERR");
+  return failing || isBroken(error);
+}
+
+type SqliteError = InstanceType<typeof BetterSqlite.SqliteError>;
 
 /** The same in words about pages, tables and indexes. */
 export function brokenStructure(
