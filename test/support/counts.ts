@@ -24,7 +24,8 @@ export function fcOptions(fullRuns: number): { numRuns: number; seed: number } {
   return { numRuns: Math.max(1, Math.ceil(scaled(fullRuns) * times)), seed: seed() };
 }
 
-function isFull(): boolean {
+/** Whether everything is tried. */
+export function isFull(): boolean {
   return process.env["KUMIKO_FULL"] === "1";
 }
 
