@@ -4,8 +4,8 @@ import { liveMeasures } from "./support/live/live-edits.ts";
 import { subscriberMeasures } from "./support/live/subscribers.ts";
 import { mcpMeasures } from "./support/mcp.ts";
 
+export const parts = { live: liveMeasures, mcp: mcpMeasures, subscribers: subscriberMeasures };
+
 export async function* measures(): AsyncGenerator<Row> {
-  yield* liveMeasures();
-  yield* mcpMeasures();
-  yield* subscriberMeasures();
+  for (const part of Object.values(parts)) yield* part();
 }

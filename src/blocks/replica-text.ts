@@ -19,8 +19,10 @@ export class ReplicaText implements Disposable {
   readonly #peer: PeerID;
   /** The insertion that was made last, as long as nothing else was. */
   #typing: Typing | undefined;
-  /** Nothing came in since: what is typed behind it is the same insertion. */
-  #goesOn = false;
+  /** The last thing that happened was an edit made here: what is made now is on top of it alone. */
+  #isOurs = false;
+  /** How many operations of its own it holds; undefined when only Loro knows. */
+  #counter: number | undefined;
 
   constructor(snapshot: Uint8Array, peer: string) {
     this.#peer = peer as PeerID;
@@ -60,18 +62,20 @@ export class ReplicaText implements Disposable {
       throw error;
     }
     this.#typing = this.#typed(splices);
-    this.#goesOn = this.#typing !== undefined;
     for (const { at, remove, insert } of splices) {
       if (remove > 0) this.#text.delete(at, remove);
       if (insert !== "") this.#text.insert(at, insert);
+      this.#isOurs ||= remove > 0 || insert !== "";
     }
+    // How many a deletion takes is Loro's affair.
+    this.#counter = this.#typing && endOfTyping(this.#typing);
     return back;
   }
 
   /** Merges what others did; gives what that changed here. */
   import(update: Uint8Array): Splice[] {
     const splices: Splice[] = [];
-    this.#goesOn = false;
+    this.#isOurs = false;
     this.#doc.commit();
     const unsubscribe = this.#doc.subscribe((batch) => collect(batch, splices));
     try {
@@ -91,6 +95,10 @@ export class ReplicaText implements Disposable {
 
   /** How many operations of its own it holds. */
   get counter(): number {
+    return (this.#counter ??= this.#counted());
+  }
+
+  #counted(): number {
     this.#doc.commit();
     const version = this.#doc.version();
     try {
@@ -114,6 +122,7 @@ export class ReplicaText implements Disposable {
   /** Its own operations, from one number up to another. */
   exportOwn(from: number, to: number): Uint8Array {
     const id = { peer: this.#peer, counter: from };
+    this.#doc.commit();
     return this.#doc.export({ mode: "updates-in-range", spans: [{ id, len: to - from }] });
   }
 
@@ -130,12 +139,19 @@ export class ReplicaText implements Disposable {
     if (splice === undefined || others.length > 0) return undefined;
     const { at, remove, insert } = splice;
     if (remove > 0 || insert === "") return undefined;
-    const last = this.#goesOn ? this.#typing : undefined;
+    const last = this.#isOurs ? this.#typing : undefined;
     if (last !== undefined && at === last.at + last.text.length && last.text.length < LONGEST) {
       return { ...last, text: last.text + insert };
     }
     const { counter } = this;
-    return { peer: this.#peer, counter, after: this.#doc.frontiers(), at, text: insert };
+    return { peer: this.#peer, counter, after: this.#last(counter), at, text: insert };
+  }
+
+  /** The last operations of everything that is here. */
+  #last(counter: number): Typing["after"] {
+    if (this.#isOurs) return [{ peer: this.#peer, counter: counter - 1 }];
+    this.#doc.commit();
+    return this.#doc.frontiers();
   }
 
   [Symbol.dispose](): void {
