@@ -72,11 +72,12 @@ export type ToWriter =
   | { readonly checkpoint: true }
   | { readonly close: true };
 
-/** From it: `ready` once, or `failed` when the database could not be opened; then results. */
+/** From it: `ready` once, or `failed` when the database could not be opened; then results, and one for each checkpoint. */
 export type FromWriter =
   | { readonly ready: true }
   | { readonly failed: Refusal }
-  | { readonly results: readonly Result[] };
+  | { readonly results: readonly Result[] }
+  | { readonly checkpointed: true };
 
 export function errorOf({ code, sentence, facts }: Refusal): KumikoError {
   return new KumikoError(code, sentence, facts);

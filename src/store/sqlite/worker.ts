@@ -52,10 +52,9 @@ function work(writer: Writer): void {
     waiting.push(...again);
     if (vacuums.length > 0) send({ results: writer.vacuum(vacuums).results });
   }
-  if (writer.checkpointDue() || checkpointing) {
-    checkpointing = false;
-    writer.checkpoint();
-  }
+  if (writer.checkpointDue() || checkpointing) writer.checkpoint();
+  if (checkpointing) send({ checkpointed: true });
+  checkpointing = false;
   if (waiting.length > 0) {
     if (scheduled) return;
     scheduled = true;

@@ -10,8 +10,8 @@ import { isBroken } from "./salvage/structure.ts";
 import type { Tables } from "./tables.ts";
 import { scrubsPending, vacuum } from "./vacuum.ts";
 
-/** About how many groups fill 4 MB of WAL. */
-const GROUPS_PER_CHECKPOINT = 400;
+/** They fill a few megabytes of WAL. More would have it grow for longer before it begins anew. */
+const GROUPS_PER_CHECKPOINT = 128;
 const encoder = new TextEncoder();
 
 /** What `compact` gives when there is more to do: not an answer yet. */
