@@ -84,8 +84,7 @@ export async function withKernel<Result>(
   return withAccess(terminal, flags, home, enter, async (access, caller) => {
     if (access.server === undefined && (await home.isReadOnly(id)))
       await terminal.complain(
-        `kumiko: ${home.folderOf(id)} is read-only: this is read from a copy of it as it is now
-`,
+        `kumiko: ${home.folderOf(id)} is read-only: this is read from a copy of it as it is now\n`,
       );
     const kernel = new OpenKernel(access, id);
     try {
