@@ -91,6 +91,24 @@ test("a checkout of another branch is one epoch", async () => {
   expect(watched.troubles).toEqual([]);
 });
 
+test("what git did last is told with the rest, though nothing was heard of it yet", async () => {
+  using folder = temporaryFolder();
+  for (let i = 0; i < 40; i++) folder.write(`d${i % 4}/f${i}`, `one ${i}\n`);
+  folder.write(".git/HEAD", "ref: refs/heads/one\n");
+  let hear: (paths: readonly string[]) => void = () => undefined;
+  await using watched = await Watched.start(folder.path, {
+    subscribe: (_, { onHints }) => {
+      hear = (paths) => onHints(paths.map((path) => ({ path, came: false })));
+      return Promise.resolve({ close: () => Promise.resolve() });
+    },
+  });
+  for (let i = 0; i < 40; i++) write(folder.path, `d${i % 4}/f${i}`, `two ${i}\n`);
+  hear([".git/HEAD", "d0/f0", "d1/f1"]);
+  await watched.until("all", () => watched.changed.length >= 40);
+  expect(new Set(watched.parts.map(({ epoch }) => epoch)).size).toBe(1);
+  expect(watched.changed).toHaveLength(40);
+});
+
 test("what tar unpacks into fresh folders is told whole", async () => {
   using elsewhere = temporaryFolder();
   const paths = Array.from({ length: 200 }, (_, i) => `t/a${i % 7}/b${i % 31}/c${i}/file`);

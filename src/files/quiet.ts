@@ -36,6 +36,7 @@ export class Quiet {
   #told: number | undefined;
   #opened: number | undefined;
   #isOne = false;
+  #mayBeMore = false;
 
   constructor(debounce: number) {
     this.#debounce = debounce;
@@ -84,6 +85,14 @@ export class Quiet {
   gather(now: number): void {
     this.#opened ??= now;
     this.#isOne = true;
+    this.#mayBeMore = true;
+  }
+
+  /** Whether what happens is one thing of which some may not have been heard yet. Says so once: who asks looks. */
+  takeMayBeMore(): boolean {
+    const mayBeMore = this.#mayBeMore;
+    this.#mayBeMore = false;
+    return mayBeMore;
   }
 
   /** Everything that can be told now; `held` as long as it is known that more is to come. */
@@ -137,6 +146,7 @@ export class Quiet {
     if (this.#waiting.size > 0) return;
     if (this.#told !== undefined) this.#next();
     this.#isOne = false;
+    this.#mayBeMore = false;
     this.#opened = undefined;
   }
 
