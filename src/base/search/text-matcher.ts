@@ -1,4 +1,5 @@
-import { literalsOf, requiredLiterals } from "./required-literals.ts";
+import { partOfPattern, partOfText } from "./pattern-reader.ts";
+import { type Required, requiredBy } from "./required.ts";
 import { compilePattern, type FoundLine, isLiteral, type TextQuery } from "./text-query.ts";
 
 /** A longer line is shown in part, around its match. */
@@ -34,9 +35,10 @@ interface Step {
 export class TextMatcher {
   readonly isLiteral: boolean;
   readonly ignoreCase: boolean;
-  /** Texts of which every match contains at least one (in any case, when case is ignored). */
-  readonly required: readonly string[];
+  readonly required: Required;
   readonly #literal: string | undefined;
+  /** A line that can match has one of them; when there are none, any line can. */
+  readonly #literals: readonly string[];
   readonly #pattern: RegExp;
   readonly #overLines: boolean;
 
@@ -48,9 +50,13 @@ export class TextMatcher {
     this.#overLines = this.isLiteral
       ? query.query.includes("\n")
       : /\n|\\n|\\x0a|\\u000a|\\u\{0*a\}/i.test(query.query);
-    this.required = this.isLiteral
-      ? literalsOf(query.query, query.ignoreCase)
-      : requiredLiterals(this.#pattern.source, this.#pattern);
+    const part = this.isLiteral
+      ? partOfText(query.query, query.ignoreCase)
+      : partOfPattern(this.#pattern.source, this.#pattern);
+    this.required = requiredBy(part);
+    const literals = this.required.map(([first]) => first!.literal);
+    // When case is ignored they may stand there in any.
+    this.#literals = query.ignoreCase ? [] : [...new Set(literals)];
   }
 
   /** Whether it came to the end of the text or of what `options` allow. */
@@ -58,8 +64,7 @@ export class TextMatcher {
     let line = 0;
     let counted = 0;
     let looks = 0;
-    // When case is ignored they may stand there in any.
-    const candidates = new Candidates(text, this.ignoreCase ? [] : this.required);
+    const candidates = new Candidates(text, this.#literals);
     for (let from = 0; from < text.length;) {
       looks += 1;
       if (looks % LINES_PER_LOOK === 0 && options.expired()) return "expired";

@@ -1,8 +1,10 @@
 import BetterSqlite, { type Database } from "better-sqlite3";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { scaled, seed } from "../../../../test/support/counts.ts";
+import { anyPattern, patternText } from "../../../../test/support/arbitrary-pattern.ts";
+import { fcOptions, scaled, seed } from "../../../../test/support/counts.ts";
 import { Random } from "../../../base/index.ts";
-import { TextMatcher } from "../../../base/search/index.ts";
+import { compilePattern, TextMatcher } from "../../../base/search/index.ts";
 import { matchingParts } from "./matching-parts.ts";
 import { PARTS_TABLES, TextParts } from "./text-parts.ts";
 import { trigramExpression } from "./trigrams.ts";
@@ -56,7 +58,7 @@ class Index implements Disposable {
   /** What it would say if it knew nothing of words. */
   candidatesByTrigrams(query: string, ignoreCase = false): number[] {
     const { required } = new TextMatcher({ query, literal: true, ignoreCase });
-    const expressions = required.map((literal) => trigramExpression(literal, ignoreCase));
+    const expressions = required.map(([first]) => trigramExpression(first!.literal, ignoreCase));
     if (expressions[0] === undefined) return [...this.#texts.keys()];
     const sql = "SELECT rowid FROM parts WHERE parts MATCH ?";
     return this.#owners(this.#database.prepare(sql).pluck().all(expressions[0]));
@@ -144,6 +146,93 @@ describe("the index of parts", () => {
     expect(spared).toBeGreaterThan(asked);
   });
 
+  it("misses no text that has a match of a pattern", () => {
+    const random = new Random(seed());
+    let asked = 0;
+    let spared = 0;
+    for (let run = 0; run < scaled(200); run += 1) {
+      using index = new Index();
+      const texts = Array.from({ length: 12 }, (_, at) =>
+        anyTextOf(
+          random,
+          at < 10 ? random.below(300) : 16_600 + random.below(18_000),
+        ).toWellFormed(),
+      );
+      index.put(...texts);
+      for (let turn = 0; turn < 60; turn += 1) {
+        const isAtCut = random.next() < 0.3;
+        const from = random.pick(isAtCut ? texts.slice(10) : texts);
+        const start = isAtCut ? 16_320 + random.below(70) : random.below(from.length + 1);
+        const query = patternFor(from, start, start + 3 + random.below(90), random);
+        const ignoreCase = random.next() < 0.3;
+        const matcher = new TextMatcher({ query, literal: false, ignoreCase });
+        const given = new Set(index.candidates(query, { literal: false, ignoreCase }));
+        for (const [number, text] of texts.entries()) {
+          const options = { contextLines: 0, found: () => false, expired: () => false };
+          if (matcher.find(text, options) === "all") spared += given.has(number) ? 0 : 1;
+          else expect(given, `${JSON.stringify(query)}, ${ignoreCase}`).toContain(number);
+        }
+        asked += 1;
+      }
+    }
+    expect(spared).toBeGreaterThan(asked);
+  });
+
+  it("misses no text whatever the pattern is", () => {
+    let matches = 0;
+    fc.assert(
+      fc.property(
+        fc.array(anyPattern, { minLength: 1, maxLength: 12 }),
+        fc.array(patternText, { minLength: 1, maxLength: 8 }),
+        fc.boolean(),
+        (patterns, texts, ignoreCase) => {
+          using index = new Index();
+          index.put(...texts);
+          for (const query of patterns.filter(isPattern)) {
+            const matcher = new TextMatcher({ query, literal: false, ignoreCase });
+            const given = index.candidates(query, { literal: false, ignoreCase });
+            for (const [number, text] of texts.entries()) {
+              const options = { contextLines: 0, found: () => false, expired: () => false };
+              if (matcher.find(text, options) === "all") continue;
+              matches += 1;
+              expect(given, query).toContain(number);
+            }
+          }
+        },
+      ),
+      fcOptions(5_000),
+    );
+    expect(matches).toBeGreaterThan(1_000);
+  });
+
+  it("asks for the words around a literal, up to where a pattern says that they end", () => {
+    using index = new Index();
+    const common = "definition redefine undefinedly ".repeat(20);
+    index.put(common, common, "x defines", "defined", "defineé", "so");
+    const of = (query: string): number[] => index.candidates(query, { literal: false });
+    // What is not ASCII may be a character of a word, and may be its end.
+    expect(of("\\w+ define\\w\\b")).toEqual([2, 3, 4]);
+    expect(of("\\bdefine[ds]\\b")).toEqual([2, 3, 4]);
+    expect(of("^define\\b")).toEqual([4]);
+    expect(of("define\\w$")).toEqual([2, 3, 4]);
+    expect(of("(^|\\W)defined(\\W|$)")).toEqual([3]);
+    expect(of("\\bun\\w*edly .* defines")).toEqual([2]);
+    expect(of("definition.*\\bso\\b")).toEqual([0, 1]);
+  });
+
+  it("finds a stretch wherever it is cut, although a word in it is too long for the list", () => {
+    using index = new Index();
+    const long = "0123456789".repeat(20);
+    const texts = Array.from(
+      { length: 300 },
+      (_, at) => `${" ".repeat(16_150 + at)}needle${long} and ${"  ".repeat(200)}`,
+    );
+    // Words that leave many, so that trigrams are asked for, too.
+    index.put(...texts, ...Array.from({ length: 1_100 }, () => `needle1 ${long}`));
+    const found = new Set(index.candidates("needle\\w+ and ", { literal: false }));
+    for (const at of texts.keys()) expect(found).toContain(at);
+  });
+
   it("tells a word from others that have all of its trigrams, and all of its fours", () => {
     using index = new Index();
     const common = "undefined outlines lined confine fines define lines ".repeat(100);
@@ -152,7 +241,7 @@ describe("the index of parts", () => {
     expect(index.candidates("defines")).toEqual([40, 41]);
     expect(index.candidates("DEFINES", { ignoreCase: true })).toEqual([40, 41]);
     expect(index.candidates(" defines")).toEqual([40]);
-    expect(index.candidates("\\w+ define\\w\\b", { literal: false }).length).toBe(41);
+    expect(index.candidates("\\w+ define\\w\\b", { literal: false })).toEqual([40]);
     expect(index.candidates("defines|efinesI", { literal: false })).toEqual([40, 41]);
     expect(index.candidates("define lines")).toHaveLength(41);
   });
@@ -204,6 +293,43 @@ describe("the index of parts", () => {
     expect(index.candidates("another")).toEqual([0]);
   });
 });
+
+/** A pattern that matches what stands in a text from one place to another, as people write them. */
+function patternFor(text: string, start: number, end: number, random: Random): string {
+  let pattern = "";
+  for (let at = start; at < Math.min(end, text.length);) {
+    const isWord = /\w/.test(text[at]!);
+    const isEdge = /\w/.test(text[at - 1] ?? "") !== isWord;
+    if (isEdge && random.next() < 0.4) pattern += "\\b";
+    const run = /^(?:\w+|\s+)/.exec(text.slice(at, end))?.[0] ?? "";
+    const character = String.fromCodePoint(text.codePointAt(at)!);
+    const choice = random.next();
+    if (isWord && choice < 0.1) pattern += random.pick(["\\w", "[0-9A-Za-z_]", "(?:\\w|-)"]);
+    else if (run !== "" && choice < 0.2) {
+      pattern += isWord ? random.pick(["\\w+", "\\w*", "[\\w]{1,99}"]) : "\\s+";
+      at += run.length;
+      continue;
+    } else if (run !== "" && !isWord && choice < 0.5) pattern += "\\s";
+    else if (!isWord && run === "" && choice < 0.2) pattern += "\\W{1,2}?";
+    else if (choice < 0.23) pattern += random.pick([".*?", "\\w*", "(?:none|)", "x?"]);
+    else {
+      pattern += character.replace(/[\\^$.*+?()[\]{}|/]/, "\\$&");
+      at += character.length;
+      continue;
+    }
+    if (!/\*\??$|\)$|x\?$/.test(pattern)) at += character.length;
+  }
+  return pattern === "" ? "\\w" : pattern;
+}
+
+function isPattern(query: string): boolean {
+  try {
+    compilePattern({ query, literal: false, ignoreCase: false });
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function otherCase(text: string, random: Random): string {
   return text.replace(/[a-z]/gi, (letter) =>

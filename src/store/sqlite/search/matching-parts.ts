@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
+import type { Required, Stretch } from "../../../base/search/index.ts";
 import { LONGER_WORD } from "./text-parts.ts";
-import { wordPatterns } from "./text-words.ts";
+import { type WordPatterns, wordsIn } from "./text-words.ts";
 import { trigramExpression } from "./trigrams.ts";
 
 /** A piece that stands in more words than this tells little about a text. */
@@ -9,8 +10,7 @@ const MOST_WORDS = 256;
 const FEW_PARTS = 1000;
 
 interface Wanted {
-  /** Every match contains at least one of them. */
-  readonly required: readonly string[];
+  readonly required: Required;
   /** They are of ASCII then, and may stand there in any case. */
   readonly ignoreCase: boolean;
 }
@@ -28,7 +28,7 @@ export function matchingParts(
   { required, ignoreCase }: Wanted,
 ): PartsQuery | undefined {
   const index = new PartsIndex(database, schema);
-  const queries = required.map((literal) => index.query(literal, ignoreCase));
+  const queries = required.map((stretches) => index.query(stretches, ignoreCase));
   if (queries.length === 0 || queries.includes(undefined)) return undefined;
   return {
     sql: queries.map((query) => `SELECT rowid FROM (${query!.sql})`).join(" UNION "),
@@ -45,33 +45,49 @@ class PartsIndex {
     this.#schema = schema;
   }
 
-  /** Words are few and choosy: they come first, and mostly they are enough. */
-  query(literal: string, ignoreCase: boolean): PartsQuery | undefined {
-    const expression = this.#wordExpression(wordPatterns(literal, ignoreCase));
-    const words = expression === undefined ? undefined : this.#matching("part_words", expression);
-    if (words !== undefined && this.#areFew(words)) return words;
-    const trigrams = trigramExpression(literal, ignoreCase);
-    if (trigrams === undefined) return words;
-    const parts = this.#matching("parts", trigrams);
-    if (words === undefined) return parts;
+  /**
+   * The parts that have one of these stretches, of which a match has all, though not always in the same part. Words are
+   * few and choosy: they come first, and mostly they are enough.
+   */
+  query(stretches: readonly Stretch[], ignoreCase: boolean): PartsQuery | undefined {
+    const words = stretches.map((stretch) => this.#words(stretch, ignoreCase));
+    const few = words.find((query) => query !== undefined && this.#areFew(query));
+    return few ?? this.#withTrigrams(stretches[0]!, words[0], ignoreCase);
+  }
+
+  #withTrigrams(
+    { literal }: Stretch,
+    words: PartsQuery | undefined,
+    ignoreCase: boolean,
+  ): PartsQuery | undefined {
+    const expression = trigramExpression(literal, ignoreCase);
+    if (expression === undefined) return words;
+    const trigrams = this.#matching("parts", expression);
+    if (words === undefined) return trigrams;
     return {
-      sql: `${words.sql} INTERSECT ${parts.sql}`,
-      parameters: [...words.parameters, ...parts.parameters],
+      sql: `${words.sql} INTERSECT ${trigrams.sql}`,
+      parameters: [...words.parameters, ...trigrams.parameters],
     };
   }
 
-  /** A word like each of these patterns, or one of which nothing is known. */
-  #wordExpression(patterns: readonly string[]): string | undefined {
-    const alike = this.#database
-      .prepare<[string], number>(
-        `SELECT number FROM ${this.#schema}.words WHERE word GLOB ? LIMIT ${MOST_WORDS + 1}`,
-      )
-      .pluck();
-    const choices = patterns
-      .map((pattern) => alike.all(pattern))
+  /** A word like each of those in the stretch, or one of which nothing is known. */
+  #words(stretch: Stretch, ignoreCase: boolean): PartsQuery | undefined {
+    const choices = wordsIn(stretch, ignoreCase)
+      .map((patterns) => this.#numbersOf(patterns))
       .filter(({ length }) => length <= MOST_WORDS)
       .map((numbers) => [...numbers, LONGER_WORD].map((each) => `"${each}"`).join(" OR "));
-    return choices.length === 0 ? undefined : choices.map((choice) => `(${choice})`).join(" AND ");
+    if (choices.length === 0) return undefined;
+    return this.#matching("part_words", choices.map((choice) => `(${choice})`).join(" AND "));
+  }
+
+  #numbersOf(patterns: WordPatterns): readonly number[] {
+    const isLike = patterns.map(() => "word GLOB ?").join(" OR ");
+    return this.#database
+      .prepare<string[], number>(
+        `SELECT number FROM ${this.#schema}.words WHERE ${isLike} LIMIT ${MOST_WORDS + 1}`,
+      )
+      .pluck()
+      .all(...patterns);
   }
 
   #matching(table: string, expression: string): PartsQuery {

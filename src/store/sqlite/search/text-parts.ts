@@ -1,5 +1,5 @@
 import type { Database, Statement } from "better-sqlite3";
-import { LONGEST_LITERAL } from "../../../base/search/index.ts";
+import { LONGEST_STRETCH } from "../../../base/search/index.ts";
 import { wordsOf } from "./text-words.ts";
 
 /** A text is indexed in parts, so that a long one is not found for words that only meet in different parts. */
@@ -73,8 +73,8 @@ export class TextParts {
     let row = first;
     for (let start = 0; start === 0 || start < text.length; row += 1) {
       const next = boundary(text, start + PART_UNITS);
-      // Overlapping, so that every literal that is asked for stands whole in one of them.
-      const end = boundary(text, next + LONGEST_LITERAL);
+      // Overlapping, so that every stretch that is asked for stands whole in one of them.
+      const end = boundary(text, next + LONGEST_STRETCH);
       this.#insert[0]!.run(row, text.slice(start, end));
       this.#insert[1]!.run(row, this.#words(text, start, end));
       start = next;

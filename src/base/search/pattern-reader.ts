@@ -1,52 +1,32 @@
-/**
- * The shortest literal worth asking an index for: its entries are made of three characters. A longer one
- * than the longest is cut: what stands in the index as one piece is not longer.
- */
-const SHORTEST = 3;
-export const LONGEST_LITERAL = 64;
-const BRANCHES = 16;
+import { ANYTHING, eitherOf, NOTHING_WIDE, type Part, partOf, Sequence } from "./pattern-part.ts";
 
-/** What is known of everything that a part of a pattern matches. */
-interface Part {
-  /** The one text it matches; zero-width parts match the empty one. */
-  readonly exact: string | undefined;
-  /** Texts of which every match contains at least one; none are known when it is empty. */
-  readonly some: readonly string[];
-}
-
-const ANYTHING: Part = { exact: undefined, some: [] };
-const NOTHING_WIDE: Part = { exact: "", some: [] };
+/** The inside of a class with nothing in it but characters of words. */
+const ONLY_OF_WORDS = /^(?:\\[dw]|[0-9]-[0-9]|[a-z]-[a-z]|[A-Z]-[A-Z]|[0-9A-Z_a-z])+$/;
 
 /** The pattern holds something this reader does not know: nothing is claimed about it. */
 class Unread extends Error {}
 
-/**
- * Texts of three or more characters of which every match of a regular expression contains at least one;
- * empty when there is no such claim. The pattern must compile with the same flags.
- *
- * With `ignoreCase` a match contains them in some case, and they are of ASCII: of other characters indexes
- * and engines do not agree which belong together.
- */
-export function requiredLiterals(
-  source: string,
-  flags: { readonly ignoreCase: boolean; readonly unicode: boolean },
-): readonly string[] {
+interface Flags {
+  readonly ignoreCase: boolean;
+  readonly unicode: boolean;
+}
+
+/** Reads a regular expression, which must compile with the same flags. Of what it does not know it claims nothing. */
+export function partOfPattern(source: string, flags: Flags): Part {
   try {
     const reader = new PatternReader(source, flags);
     const part = reader.alternatives();
-    if (!reader.atEnd) return [];
-    return claimsOf(part).map(cut);
+    return reader.atEnd ? part : ANYTHING;
   } catch (error) {
-    if (error instanceof Unread) return [];
+    if (error instanceof Unread) return ANYTHING;
     throw error;
   }
 }
 
-/** The literal that a plain text gives, in the same form. */
-export function literalsOf(text: string, ignoreCase: boolean): readonly string[] {
-  const run = new Run();
-  for (const character of text) run.add(characterPart(character, ignoreCase));
-  return claimsOf(run.finish()).map(cut);
+export function partOfText(text: string, ignoreCase: boolean): Part {
+  const sequence = new Sequence();
+  for (const character of text) sequence.add(characterPart(character, ignoreCase));
+  return sequence.finish();
 }
 
 class PatternReader {
@@ -56,7 +36,7 @@ class PatternReader {
   #at = 0;
   #depth = 0;
 
-  constructor(source: string, flags: { ignoreCase: boolean; unicode: boolean }) {
+  constructor(source: string, flags: Flags) {
     this.#source = source;
     this.#ignoreCase = flags.ignoreCase;
     this.#unicode = flags.unicode;
@@ -72,20 +52,17 @@ class PatternReader {
     const branches = [this.#sequence()];
     while (this.#take("|")) branches.push(this.#sequence());
     this.#depth -= 1;
-    if (branches.length === 1) return branches[0]!;
-    const claims = branches.map(claimsOf);
-    const some = claims.some((each) => each.length === 0) ? [] : [...new Set(claims.flat())];
-    return { exact: undefined, some: some.length > BRANCHES ? [] : some };
+    return branches.length === 1 ? branches[0]! : eitherOf(branches);
   }
 
   #sequence(): Part {
-    const run = new Run();
+    const sequence = new Sequence();
     while (!this.atEnd && !this.#sees("|") && !this.#sees(")")) {
       const part = this.#term();
       const [least, most] = this.#quantifier();
-      run.repeat(part, least, most);
+      sequence.repeat(part, least, most);
     }
-    return run.finish();
+    return sequence.finish();
   }
 
   #term(): Part {
@@ -93,12 +70,11 @@ class PatternReader {
     switch (character) {
       case "^":
       case "$":
-        return NOTHING_WIDE;
+        return partOf("edge");
       case ".":
         return ANYTHING;
       case "[":
-        this.#skipClass();
-        return ANYTHING;
+        return this.#class();
       case "(":
         return this.#group();
       case "\\":
@@ -126,8 +102,11 @@ class PatternReader {
     const character = this.#next();
     const control = { n: "\n", t: "\t", r: "\r", f: "\f", v: "\v" }[character];
     if (control !== undefined) return characterPart(control, this.#ignoreCase);
-    if (character === "b" || character === "B") return NOTHING_WIDE;
-    if (/[dDwWsS]/.test(character)) return ANYTHING;
+    if (character === "b") return partOf("edge");
+    if (character === "B") return NOTHING_WIDE;
+    if (character === "w" || character === "d") return partOf("word");
+    if (character === "W" || character === "s") return partOf("edge", "gap", "edge");
+    if (character === "D" || character === "S") return ANYTHING;
     if (/[0-9]/.test(character)) {
       this.#match(/^[0-9]*/);
       return ANYTHING;
@@ -163,12 +142,15 @@ class PatternReader {
     return [Number(least), most === undefined ? Number(least) : Number(most || Infinity)];
   }
 
-  #skipClass(): void {
+  #class(): Part {
+    const start = this.#at;
     for (;;) {
       const character = this.#next();
-      if (character === "]") return;
+      if (character === "]") break;
       if (character === "\\") this.#next();
     }
+    const inside = this.#source.slice(start, this.#at - 1);
+    return ONLY_OF_WORDS.test(inside) ? partOf("word") : ANYTHING;
   }
 
   #sees(character: string): boolean {
@@ -198,76 +180,9 @@ class PatternReader {
   }
 }
 
-/** Parts that follow one another: neighbours with one text each make a longer one. */
-class Run {
-  #literal = "";
-  #exact = true;
-  #best: readonly string[] = [];
-
-  add(part: Part): void {
-    if (part.exact !== undefined) {
-      this.#literal += part.exact;
-      return;
-    }
-    this.#close();
-    this.#offer(part.some);
-  }
-
-  repeat(part: Part, least: number, most: number): void {
-    if (least === 1 && most === 1) {
-      this.add(part);
-    } else if (least === 0) {
-      this.#close();
-    } else if (part.exact === undefined) {
-      this.add(part);
-    } else if (least === most && part.exact.length * least <= LONGEST_LITERAL) {
-      this.add({ exact: part.exact.repeat(least), some: [] });
-    } else {
-      // Once behind what came before, and once before what follows.
-      this.#literal += part.exact;
-      this.#close();
-      this.#literal = part.exact;
-    }
-  }
-
-  finish(): Part {
-    if (this.#exact) return { exact: this.#literal, some: [] };
-    this.#close();
-    return { exact: undefined, some: this.#best };
-  }
-
-  #close(): void {
-    this.#exact = false;
-    this.#offer(this.#literal === "" ? [] : claimsOf({ exact: this.#literal, some: [] }));
-    this.#literal = "";
-  }
-
-  /** The better claim has the longer shortest text. */
-  #offer(some: readonly string[]): void {
-    if (some.length > 0 && (this.#best.length === 0 || shortest(some) > shortest(this.#best))) {
-      this.#best = some;
-    }
-  }
-}
-
+/** Of characters that are not ASCII indexes and engines do not agree which belong together. */
 function characterPart(character: string, ignoreCase: boolean): Part {
-  return ignoreCase && character > "\u007f" ? ANYTHING : { exact: character, some: [] };
-}
-
-function claimsOf({ exact, some }: Part): readonly string[] {
-  if (exact === undefined) return some;
-  const beginning = Array.from(exact.slice(0, SHORTEST * 2));
-  return beginning.length >= SHORTEST && exact.isWellFormed() ? [exact] : [];
-}
-
-function cut(literal: string): string {
-  if (literal.length <= LONGEST_LITERAL) return literal;
-  const beginning = literal.slice(0, LONGEST_LITERAL);
-  return beginning.isWellFormed() ? beginning : beginning.slice(0, -1);
-}
-
-function shortest(texts: readonly string[]): number {
-  return Math.min(...texts.map((text) => text.length));
+  return ignoreCase && character > "\u007f" ? ANYTHING : partOf({ text: character });
 }
 
 function codePoint(digits: string): string {
