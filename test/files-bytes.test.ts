@@ -68,7 +68,7 @@ describe("odd files", () => {
     const written = writeText(text.text, text.form);
     expect(Buffer.compare(written, whole.bytes)).toBe(0);
     expect(timesOf(path)).toEqual(before);
-    await save(place, written, { expected: whole });
+    await save(place, written, { expected: whole.content });
     expect(Buffer.compare(readFileSync(path), whole.bytes)).toBe(0);
   });
 });
@@ -96,7 +96,7 @@ async function expectRegional(root: Folder, file: OddFile, random: Random): Prom
   const edited = writeText(`${text.slice(0, at)}edited\nhere${text.slice(at)}`, form);
   const before = statSync(path);
   const whole = (await readWhole(place, LIMIT))!;
-  const { stat, settled } = await save(place, edited, { expected: whole });
+  const { stat, settled } = await save(place, edited, { expected: whole.content });
   await settled;
   const after = readFileSync(path);
   expect(Buffer.compare(after, edited)).toBe(0);

@@ -6,6 +6,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
+import { Content } from "../src/files/content.ts";
 import { KumikoError, Random } from "../src/base/index.ts";
 import { Folder, type Place } from "../src/files/contained.ts";
 import { move, readWhole, remove, save, stat } from "../src/files/disk-file.ts";
@@ -24,7 +25,7 @@ import {
 } from "./support/ways-out.ts";
 
 const LONG = 15 * 60_000;
-const canary = { hash: hash("sha256", CANARY) };
+const canary = Content.known(hash("sha256", CANARY));
 const FULL = 1_200;
 
 describe("a path that somebody gives", () => {

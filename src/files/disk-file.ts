@@ -1,4 +1,5 @@
 import {
+  close,
   closeSync,
   constants,
   linkSync,
@@ -9,7 +10,8 @@ import {
 } from "node:fs";
 import { KumikoError } from "../base/index.ts";
 import type { Place } from "./contained.ts";
-import { hasCode, unwritable } from "./disk-errors.ts";
+import type { Content } from "./content.ts";
+import { hasCode, isSystemError, unwritable } from "./disk-errors.ts";
 import { type FileStat, sameIdentity, statAt, statOf } from "./file-stat.ts";
 import { writeInPlace } from "./in-place.ts";
 import { absent, moved, type Spot } from "./spot.ts";
@@ -18,8 +20,10 @@ import { PIECE, readSpot, readSpotAtOnce, readSpotHead, type WholeFile } from ".
 
 export type { FileIdentity, FileStat } from "./file-stat.ts";
 
-/** What the caller believes to be there: the hash of its bytes, or nothing. */
-type Expected = { readonly hash: string } | "absent";
+const HELD = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** What the caller believes to be there. */
+type Expected = Content | "absent";
 
 export interface Saved {
   readonly stat: FileStat;
@@ -143,18 +147,18 @@ export class StagedFile implements Disposable {
   /** What is still being synced is closed when that is done: its number would be another file's by then. */
   [Symbol.dispose](): void {
     this.#staged.remove();
-    const close = (): void => {
+    const end = (): void => {
       this.#staged[Symbol.dispose]();
       this.#spot[Symbol.dispose]();
     };
-    this.#synced.then(close, close);
+    this.#synced.then(end, end);
   }
 }
 
 /** Removes a file that is what was expected, or a link whatever it leads to. */
 export async function remove(
   place: Place,
-  { expected }: { readonly expected: { readonly hash: string } | "link" },
+  { expected }: { readonly expected: Content | "link" },
 ): Promise<{ readonly settled: Promise<void> }> {
   using spot = place.folder.spot(place.path);
   try {
@@ -207,7 +211,7 @@ async function create(spot: Spot, bytes: Uint8Array, mode: number): Promise<Save
 }
 
 interface Replacing {
-  readonly expected: { readonly hash: string };
+  readonly expected: Content;
   readonly settle: boolean;
 }
 
@@ -243,17 +247,34 @@ async function putInPlace(
   }
   if (now.stat.mode !== old.mode) staged.keep(now.stat);
   spot.stands();
+  using _ = heldOpen(spot);
   renameSync(staged.target, spot.target);
   staged.renamed();
   return { stat: staged.stat(), settled: settle ? settling(spot) : Promise.resolve() };
 }
 
+/**
+ * Keeps a file that is about to be replaced until somebody else closes it. Its blocks are given back when it is last
+ * closed: within the rename the calling thread would wait for that, longer than for all the rest of it.
+ */
+function heldOpen(spot: Spot): Disposable {
+  let descriptor: number;
+  try {
+    descriptor = openSync(spot.target, HELD);
+  } catch (error) {
+    if (isSystemError(error)) return { [Symbol.dispose]: () => undefined };
+    throw error;
+  }
+  // Nothing was written by it that a failure could lose.
+  return { [Symbol.dispose]: () => close(descriptor, () => undefined) };
+}
+
 /** What is there, when it is what was expected. What is small is not left between the look and what follows it. */
-async function compare(spot: Spot, expected: { readonly hash: string }): Promise<WholeFile> {
+async function compare(spot: Spot, expected: Content): Promise<WholeFile> {
   const atOnce = readSpotAtOnce(spot);
   const found = atOnce === "large" ? await readSpot(spot, Infinity) : atOnce;
   if (found === "absent" || found === undefined) throw absent(spot.path);
-  if (found.hash !== expected.hash) throw moved(spot.path);
+  if (!found.content.equals(expected)) throw moved(spot.path);
   if (atOnce === "large") {
     const after = statAt(spot.target, spot.path);
     if (after === undefined || !sameIdentity(statOf(after), found.stat)) throw moved(spot.path);

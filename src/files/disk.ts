@@ -2,6 +2,7 @@ import { lstatSync, readdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Clock, KumikoError, type Timers } from "../base/index.ts";
 import type { Folder, Place } from "./contained.ts";
+import type { Content } from "./content.ts";
 import { isSystemError } from "./disk-errors.ts";
 import {
   type FileIdentity,
@@ -190,15 +191,14 @@ export class Disk {
     }
   }
 
-  /** Writes over what has that hash, or where nothing is; `moved` when something else is there. */
+  /** Writes over what is expected to be there, or where nothing is; `moved` when something else is there. */
   async save(
     path: string,
     bytes: Uint8Array,
-    hash: string | undefined,
+    expected: Content | "absent",
     staged?: StagedFile,
   ): Promise<FileIdentity | "moved"> {
     try {
-      const expected = hash === undefined ? "absent" : { hash };
       const isNew = expected === "absent";
       const saved = await save(this.#place(path), bytes, { expected, staged, settle: isNew });
       if (isNew) void this.#settled(path, saved.settled);
@@ -211,9 +211,9 @@ export class Disk {
   }
 
   /** False when something else than that is there, or nothing. */
-  async remove(path: string, hash: string): Promise<boolean> {
+  async remove(path: string, expected: Content): Promise<boolean> {
     try {
-      const removed = await remove(this.#place(path), { expected: { hash } });
+      const removed = await remove(this.#place(path), { expected });
       await this.#settled(path, removed.settled);
       return true;
     } catch (error) {

@@ -34,7 +34,7 @@ async function readOne(folder: Folder, path: string, largest: number): Promise<F
     const read = readText(whole.bytes, largest);
     const identity = identityText(whole.stat);
     if ("why" in read) return { path, noText: true, identity };
-    return { path, text: read.text, hash: whole.hash, identity };
+    return { path, text: read.text, hash: whole.content.hash, identity };
   } catch (error) {
     if (!(error instanceof KumikoError) || error.code === "root_gone") throw error;
     const none = NO_TEXT.includes(error.code) || error.facts["reason"] === "not_plain";

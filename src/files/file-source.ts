@@ -159,7 +159,7 @@ export class FileSource implements AsyncDisposable {
       if (await this.#syncing.catchUp(file)) await this.saving.saveUnlessManual(file);
       if (file.synced === undefined) throw absent(this, file.path, file);
       if (file.waits) throw undecided(file, conflicts);
-      if (!(await disk.remove(file.path, file.synced.hash))) throw restless(file.path);
+      if (!(await disk.remove(file.path, file.synced.content))) throw restless(file.path);
       this.#syncing.leave(file);
     });
     this.saving.nothingWaits(file);
@@ -254,8 +254,8 @@ export class FileSource implements AsyncDisposable {
 
   async #begin(path: string, found: FoundText, cause: Invocation): Promise<MountedFile> {
     const { file } = await this.files.make(path, found.text, cause);
-    const { hash, identity, form } = found;
-    file.synced = { base: { version: file.version }, hash, identity, form };
+    const { content, identity, form } = found;
+    file.synced = { base: { version: file.version }, content, identity, form };
     this.#ledger.note(file.block, file.record);
     return file;
   }

@@ -47,9 +47,9 @@ export class Following {
     const renames = await findRenames(went, came(), {
       born: (path) => disk.born(path),
       isNew,
-      hash: async (path) => {
+      content: async (path) => {
         const found = await syncing.read(path);
-        return found.kind === "text" ? found.hash : undefined;
+        return found.kind === "text" ? found.content : undefined;
       },
     });
     for (const { from, to } of renames) await this.moved(from.path, to, cause, epoch);

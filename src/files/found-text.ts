@@ -1,5 +1,6 @@
 import { KumikoError } from "../base/index.ts";
 import type { Invocation } from "../kernel/index.ts";
+import type { Content } from "./content.ts";
 import type { Disk } from "./disk.ts";
 import type { FileIdentity } from "./file-stat.ts";
 import { readText, type TextForm } from "./text-form.ts";
@@ -7,7 +8,7 @@ import { readText, type TextForm } from "./text-form.ts";
 export interface FoundText {
   readonly text: string;
   readonly form: TextForm;
-  readonly hash: string;
+  readonly content: Content;
   readonly identity: FileIdentity;
 }
 
@@ -29,10 +30,10 @@ export async function readFound(
   const read = await disk.read(path, largest);
   if (read === undefined) return { kind: "absent" };
   if (read instanceof KumikoError) return { kind: "unreadable", error: read };
-  const { bytes, stat: identity, hash } = read;
+  const { bytes, stat: identity, content } = read;
   const text = readText(bytes, largest, before);
   if ("why" in text) return { kind: "unreadable", error: notText(path, text.why) };
-  return { kind: "text", ...text, hash, identity };
+  return { kind: "text", ...text, content, identity };
 }
 
 function notText(path: string, why: string): KumikoError {

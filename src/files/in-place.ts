@@ -147,14 +147,14 @@ async function overwrite(file: number, bytes: Uint8Array, size: number): Promise
 async function writeRedo(
   target: string,
   name: string,
-  { bytes, hash: sum, stat }: WholeFile,
+  { bytes, content, stat }: WholeFile,
   fresh: Uint8Array,
 ): Promise<void> {
   const header: Header = {
     name,
     inode: stat.inode,
     device: stat.device,
-    old: { size: bytes.length, hash: sum },
+    old: { size: bytes.length, hash: content.hash },
     fresh: { size: fresh.length, hash: hash("sha256", fresh) },
   };
   const line = Buffer.from(`${JSON.stringify(header)}\n`);

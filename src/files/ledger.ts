@@ -1,5 +1,6 @@
 import { KeyedQueue, type Timers } from "../base/index.ts";
 import type { NamedValues } from "../kernel/index.ts";
+import { Content } from "./content.ts";
 import type { FileIdentity } from "./file-stat.ts";
 import type { TextForm } from "./text-form.ts";
 
@@ -9,8 +10,7 @@ export type Base = { readonly version: number } | { readonly text: string };
 /** When a block's text and its file were last the same. */
 export interface Synced {
   readonly base: Base;
-  /** SHA-256 of the bytes. */
-  readonly hash: string;
+  readonly content: Content;
   readonly identity: FileIdentity;
   readonly form: TextForm;
 }
@@ -118,21 +118,22 @@ export async function purgeRecords(
 
 function encoded({ path, synced, left, form, wanted }: FileRecord): string {
   if (synced === undefined) return JSON.stringify({ path, left, form, ...(wanted && { wanted }) });
-  const { identity } = synced;
-  const nanoseconds = String(identity.nanoseconds);
-  return JSON.stringify({ path, synced: { ...synced, identity: { ...identity, nanoseconds } } });
+  const { content, ...rest } = synced;
+  const identity = { ...synced.identity, nanoseconds: String(synced.identity.nanoseconds) };
+  return JSON.stringify({ path, synced: { ...rest, hash: content.hash, identity } });
 }
 
 function decoded(value: string): FileRecord {
   type Stored = {
     path: string;
-    synced?: Synced & { identity: { nanoseconds: string } };
+    synced?: Omit<Synced, "content"> & { hash: string; identity: { nanoseconds: string } };
     left?: Base;
     form?: TextForm;
     wanted?: boolean;
   };
   const { path, synced, left, form, wanted } = JSON.parse(value) as Stored;
   if (synced === undefined) return { path, synced, left, form, wanted };
-  const nanoseconds = BigInt(synced.identity.nanoseconds);
-  return { path, synced: { ...synced, identity: { ...synced.identity, nanoseconds } } };
+  const { hash, ...rest } = synced;
+  const identity = { ...synced.identity, nanoseconds: BigInt(synced.identity.nanoseconds) };
+  return { path, synced: { ...rest, content: Content.known(hash), identity } };
 }

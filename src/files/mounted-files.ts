@@ -93,12 +93,12 @@ export class MountedFiles {
   }
 
   /** The file that this was under another name, if nobody has noticed yet that it went. */
-  formerly({ hash, identity }: FoundText): MountedFile | undefined {
+  formerly({ content, identity }: FoundText): MountedFile | undefined {
     // The same bytes alone may be those of a copy that was always there.
     return this.all().find(
       ({ synced, path }) =>
-        synced?.hash === hash &&
-        synced.identity.inode === identity.inode &&
+        synced?.identity.inode === identity.inode &&
+        synced.content.equals(content) &&
         this.#byPath.get(path)?.synced === synced &&
         this.#ports.disk.look(path) === undefined,
     );

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { Content } from "./content.ts";
 import type { Synced } from "./ledger.ts";
 import { MountedFile } from "./mounted-file.ts";
 import { type Came, findRenames } from "./renames.ts";
@@ -20,7 +21,7 @@ async function renamed(
   const files = went.map(({ path, inode, content, time }): [MountedFile, Synced] => {
     const synced: Synced = {
       base: { version: 1 },
-      hash: content,
+      content: Content.known(content),
       identity: { inode, device: 1, size: content.length, nanoseconds: BigInt(time) },
       form: { encoding: "utf-8", bom: false, crlf: false },
     };
@@ -35,7 +36,7 @@ async function renamed(
   const found = await findRenames(new Map(files), looks, {
     born: (path) => BigInt(at(path).time),
     isNew: () => isNew,
-    hash: async (path) => at(path).content,
+    content: async (path) => Content.known(at(path).content),
   });
   return found.map(({ from, to }) => `${from.path} ${to}`);
 }

@@ -1,3 +1,4 @@
+import type { Content } from "./content.ts";
 import { nameOf } from "./ignored.ts";
 import type { Synced } from "./ledger.ts";
 import type { MountedFile } from "./mounted-file.ts";
@@ -14,8 +15,8 @@ export interface RenamePorts {
   born(path: string): bigint;
   /** Whether it is known not to have been there before the others went: a copy is no rename. */
   isNew(path: string): boolean;
-  /** Of the file's bytes; undefined when it cannot be read. */
-  hash(path: string): Promise<string | undefined>;
+  /** Undefined when it cannot be read. */
+  content(path: string): Promise<Content | undefined>;
 }
 
 /**
@@ -46,8 +47,9 @@ export async function findRenames(
   for (const { path, size } of others) {
     const alike = [...left].filter(([, { identity }]) => identity.size === size);
     if (size === 0 || alike.length === 0 || !ports.isNew(path)) continue;
-    const hash = await ports.hash(path);
-    const same = alike.filter(([, synced]) => synced.hash === hash).map(([file]) => file);
+    const content = await ports.content(path);
+    if (content === undefined) continue;
+    const same = alike.filter(([, synced]) => synced.content.equals(content)).map(([file]) => file);
     const from = same.find((file) => nameOf(file.path) === nameOf(path)) ?? same[0];
     if (from !== undefined) take(from, path);
   }

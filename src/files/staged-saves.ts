@@ -1,3 +1,4 @@
+import type { Content } from "./content.ts";
 import type { StagedFile } from "./disk-file.ts";
 import type { Synced } from "./ledger.ts";
 import type { TextForm } from "./text-form.ts";
@@ -8,7 +9,7 @@ export interface StagedSave {
   readonly synced: Synced;
   readonly form: TextForm;
   readonly bytes: Uint8Array;
-  readonly hash: string;
+  readonly content: Content;
   readonly file: StagedFile;
 }
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { Content } from "./content.ts";
 import { fcOptions } from "../../test/support/counts.ts";
 import { whenBothChanged } from "../permission/index.ts";
 import type { FileIdentity } from "./file-stat.ts";
@@ -100,7 +101,7 @@ describe("what was on disk", () => {
   });
   const synced = (version: number, seconds: number): Synced => ({
     base: { version },
-    hash: `h${version}`,
+    content: Content.known(`h${version}`),
     identity: at(seconds),
     form: { encoding: "utf-8", bom: false, crlf: false },
   });
@@ -118,6 +119,8 @@ describe("what was on disk", () => {
   });
 
   test("is not what is there again with the same bytes", () => {
-    expect(withEarlier([], synced(1, 1), { ...synced(2, 2), hash: "h1" })).toEqual([]);
+    expect(
+      withEarlier([], synced(1, 1), { ...synced(2, 2), content: Content.known("h1") }),
+    ).toEqual([]);
   });
 });

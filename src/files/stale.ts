@@ -20,10 +20,10 @@ const DIFF_MS = 20;
 export function withEarlier(
   earlier: readonly Earlier[],
   before: Synced | undefined,
-  { hash, identity }: Synced,
+  { content, identity }: Synced,
 ): readonly Earlier[] {
   const recent = earlier.filter((each) => isRecent(each, identity));
-  if (before === undefined || before.hash === hash) return recent;
+  if (before === undefined || before.content.equals(content)) return recent;
   const { base } = before;
   if ("text" in base && base.text.length > LONGEST) return recent;
   return [{ base, until: identity.nanoseconds }, ...recent].slice(0, REMEMBERED);

@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { KumikoError } from "../base/index.ts";
 import { type EditTarget, splitText } from "../blocks/index.ts";
 import type { Invocation, Kernel } from "../kernel/index.ts";
@@ -6,6 +5,7 @@ import { type FolderRules, whenBothChanged } from "../permission/index.ts";
 import type { Claims } from "./claims.ts";
 import { commonBase, textBehind, textOf, writersSince } from "./common-base.ts";
 import { type Conflict, type Conflicts, isUndecided } from "./conflicts.ts";
+import { Content } from "./content.ts";
 import type { Disk } from "./disk.ts";
 import type { StagedFile } from "./disk-file.ts";
 import { sameIdentity } from "./file-stat.ts";
@@ -64,7 +64,7 @@ export class Syncing {
     if (identity instanceof KumikoError) return { kind: "unreadable", error: identity };
     if (synced !== undefined && sameIdentity(identity, synced.identity)) return { kind: "same" };
     const found = await readFound(this.#ports, file.path, synced?.form);
-    if (found.kind !== "text" || found.hash !== synced?.hash) return found;
+    if (found.kind !== "text" || synced?.content.equals(found.content) !== true) return found;
     // Touched, or saved anew with the same bytes.
     this.#synced(file, { ...synced, identity: found.identity });
     return { kind: "same" };
@@ -113,14 +113,14 @@ export class Syncing {
     );
     const unsaved: MountedFile[] = [];
     for (const { block, version } of changed.changes) {
-      const [file, { text, form, hash: sum, identity }] = byBlock.get(block)!;
+      const [file, { text, form, content, identity }] = byBlock.get(block)!;
       const merged = merges.get(block)!;
       file.version = Math.max(file.version, version);
       const base = merged.text === text ? { version } : { text };
       await this.#keep(file, merged, { version, theirs: cause.actor, mine: authors.get(block)! });
       // What its block had when it went is in the merged text now, or in a conflict about it.
       if (file.synced === undefined) await this.#ports.conflicts.close(block, isGone);
-      this.#synced(file, { base, hash: sum, identity, form });
+      this.#synced(file, { base, content, identity, form });
       if (merged.save && !file.waits) unsaved.push(file);
     }
     return unsaved;
@@ -151,13 +151,13 @@ export class Syncing {
         await this.#become(file, ready, DISK);
         continue;
       }
-      const { bytes, hash: sum, form } = ready;
-      if (sum === synced?.hash) {
+      const { bytes, content, form } = ready;
+      if (!isReady && synced?.content.equals(content) === true) {
         this.#synced(file, { ...synced, base: { version } });
         return;
       }
       if (synced !== undefined && text === "" && (await kernel.isUnmade(file.block))) {
-        if (await disk.remove(file.path, synced.hash)) {
+        if (await disk.remove(file.path, synced.content)) {
           this.leave(file);
           return this.giveUp(file);
         }
@@ -165,11 +165,13 @@ export class Syncing {
         await this.catchUp(file);
         continue;
       }
-      const identity = await disk.save(file.path, bytes, synced?.hash, ready.file);
+      const identity = await disk.save(file.path, bytes, synced?.content ?? "absent", ready.file);
       if (identity !== "moved") {
         // Whoever makes it anew has decided what it says.
         if (synced === undefined) await this.#ports.conflicts.close(file.block, isUndecided);
-        this.#synced(file, { base: { version }, hash: sum, identity, form });
+        // The bytes of a few are kept at hand, not those of whatever is saved.
+        const kept = isReady ? content : Content.known(content.hash);
+        this.#synced(file, { base: { version }, content: kept, identity, form });
         return;
       }
       if (attempt === ATTEMPTS) throw restless(file.path);
@@ -186,7 +188,7 @@ export class Syncing {
     if (synced === undefined || file.waits || text === "" || text.length > LARGEST_STAGED)
       return undefined;
     const ready = formed(text, synced.form);
-    if (typeof ready === "string" || ready.hash === synced.hash) return undefined;
+    if (typeof ready === "string" || ready.content.equals(synced.content)) return undefined;
     const staged = this.#ports.disk.stage(file.path, ready.bytes);
     return staged === undefined ? undefined : { ...ready, version, synced, file: staged };
   }
@@ -233,8 +235,8 @@ export class Syncing {
     }
     const version = await this.#become(file, found.text, invocation);
     await this.#ports.conflicts.close(file.block);
-    const { hash: sum, identity, form } = found;
-    this.#synced(file, { base: { version }, hash: sum, identity, form });
+    const { content, identity, form } = found;
+    this.#synced(file, { base: { version }, content, identity, form });
     return true;
   }
 
@@ -384,7 +386,7 @@ export class Syncing {
 interface Formed {
   readonly form: TextForm;
   readonly bytes: Uint8Array;
-  readonly hash: string;
+  readonly content: Content;
   readonly file?: StagedFile;
 }
 
@@ -393,7 +395,7 @@ function formed(text: string, wanted: TextForm): Formed | string {
   const { text: kept, form } = afterSaving({ text, form: wanted });
   if (kept !== text) return kept;
   const bytes = writeText(text, form);
-  return { form, bytes, hash: hash("sha256", bytes) };
+  return { form, bytes, content: Content.of(bytes) };
 }
 
 function isGone({ gone }: Conflict): boolean {

@@ -1,6 +1,7 @@
-import { createHash, type Hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, read, readSync } from "node:fs";
 import { KumikoError } from "../base/index.ts";
+import { Content } from "./content.ts";
 import { hasCode, unreadable } from "./disk-errors.ts";
 import { type FileStat, sameIdentity, statOf } from "./file-stat.ts";
 import { moved, type Spot } from "./spot.ts";
@@ -8,8 +9,7 @@ import { moved, type Spot } from "./spot.ts";
 export interface WholeFile {
   readonly bytes: Uint8Array;
   readonly stat: FileStat;
-  /** SHA-256 of the bytes, in hexadecimal digits. */
-  readonly hash: string;
+  readonly content: Content;
 }
 
 /** What is read in one piece on the calling thread (about 0.1 ms and as much for its hash); more is read in such pieces. */
@@ -35,10 +35,12 @@ export async function readSpot(spot: Spot, limit: number): Promise<WholeFile | u
       large: stat.size > PIECE,
     });
     if (count === 0) break;
-    add(hash, bytes, length, count, stat.size);
+    hash.update(bytes.subarray(length, Math.min(length + count, stat.size)));
     length += count;
   }
-  return finished(spot, file, { bytes, length, hash });
+  const found = finished(spot, file, bytes.subarray(0, length));
+  // Made while it was read, piece by piece: at once it would hold the thread.
+  return { ...found, content: Content.known(hash.digest("hex")) };
 }
 
 /** The same without giving way, for files of one piece. */
@@ -48,15 +50,13 @@ export function readSpotAtOnce(spot: Spot): WholeFile | "absent" | "large" {
   const { descriptor, stat } = file;
   if (stat.size > PIECE) return "large";
   const bytes = Buffer.allocUnsafe(stat.size + BEYOND);
-  const hash = createHash("sha256");
   let length = 0;
   while (length < bytes.length) {
     const count = readSync(descriptor, bytes, length, bytes.length - length, length);
     if (count === 0) break;
-    add(hash, bytes, length, count, stat.size);
     length += count;
   }
-  return finished(spot, file, { bytes, length, hash });
+  return finished(spot, file, bytes.subarray(0, length));
 }
 
 /** Its size and its first bytes, whoever is writing it. Undefined when there is none. */
@@ -100,13 +100,9 @@ function openFile(spot: Spot): OpenFile | undefined {
   return { descriptor, stat: statOf(stats), [Symbol.dispose]: () => closing.dispose() };
 }
 
-function finished(
-  spot: Spot,
-  { descriptor, stat }: OpenFile,
-  { bytes, length, hash }: { bytes: Buffer; length: number; hash: Hash },
-): WholeFile {
+function finished(spot: Spot, { descriptor, stat }: OpenFile, bytes: Uint8Array): WholeFile {
   const after = statOf(fstatSync(descriptor, { bigint: true }));
-  if (length !== stat.size || !sameIdentity(stat, after)) {
+  if (bytes.length !== stat.size || !sameIdentity(stat, after)) {
     throw new KumikoError(
       "being_written",
       `${spot.path} is being written at this moment. Try again.`,
@@ -114,7 +110,7 @@ function finished(
     );
   }
   spot.stands();
-  return { bytes: bytes.subarray(0, length), stat: after, hash: hash.digest("hex") };
+  return { bytes, stat: after, content: Content.of(bytes) };
 }
 
 async function readPiece(
@@ -128,10 +124,6 @@ async function readPiece(
     error === null ? resolve(count) : reject(error),
   );
   return promise;
-}
-
-function add(hash: Hash, bytes: Buffer, at: number, count: number, size: number): void {
-  hash.update(bytes.subarray(at, Math.min(at + count, size)));
 }
 
 function refuseTooLarge(path: string, size: number, limit: number): void {

@@ -5,9 +5,9 @@
  *   saving-child.ts tear <folder> <size>          kills itself when the file "equal" is half-written
  */
 
-import { hash } from "node:crypto";
 import { existsSync, openSync, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { Content } from "../../src/files/content.ts";
 import { Folder } from "../../src/files/contained.ts";
 import { move, readWhole, remove, save } from "../../src/files/disk-file.ts";
 
@@ -34,7 +34,7 @@ async function untilKilled(path: string, first: number): Promise<void> {
     for (const name of ["plain", "link", "equal"]) {
       const place = folder.resolve(name);
       const there = await readWhole(place, Infinity);
-      await save(place, bytes, { expected: there ?? "absent" });
+      await save(place, bytes, { expected: there?.content ?? "absent" });
       // Synchronous: what was acknowledged must be out before the process can die.
       writeSync(1, `${name} ${round}\n`);
     }
@@ -43,7 +43,7 @@ async function untilKilled(path: string, first: number): Promise<void> {
     move(fresh, folder.resolve(`fresh/moved-${round}`));
     const older = folder.resolve(`fresh/moved-${round - 1}`);
     if (existsSync(join(path, older.path))) {
-      await remove(older, { expected: { hash: hash("sha256", wholeContent(round - 1)) } });
+      await remove(older, { expected: Content.of(wholeContent(round - 1)) });
     }
   }
 }
@@ -65,7 +65,7 @@ async function untilTorn(path: string, size: number): Promise<void> {
     setImmediate(look);
   };
   look();
-  await save(place, Buffer.alloc(size, "n"), { expected: old });
+  await save(place, Buffer.alloc(size, "n"), { expected: old.content });
   throw new Error("it was never seen half-written");
 }
 
