@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { KumikoError } from "../src/base/index.ts";
 import {
   type KernelFolders,
@@ -234,6 +234,29 @@ describe("retention", () => {
     });
     await world[Symbol.asyncDispose]();
   });
+});
+
+test("nothing is looked for in a new kernel that could be forgotten", async () => {
+  let now = 100 * DAY;
+  const { world } = newWorld(() => now);
+  using forgetting = vi.spyOn(MemoryStore.prototype, "forgetCalls");
+  using dropping = vi.spyOn(MemoryStore.prototype, "dropSnapshots");
+  const looked = (): number[] => [forgetting.mock.calls.length, dropping.mock.calls.length];
+  const kernel = await world.openOrCreate("a");
+  await kernel.contexts.create("main", "ann");
+  const request = { context: "main", role: "user", kind: "text", content: "x" } as const;
+  await kernel.createBlock({ actor: "ann" }, request, { answer: () => ({}) });
+  for (const [days, times] of [
+    [0.5, 0],
+    [0.5, 1],
+  ] as const) {
+    await world.close("a");
+    now += days * DAY;
+    await world.open("a");
+    await world.close("a");
+    expect(looked()).toEqual([times, times]);
+  }
+  await world[Symbol.asyncDispose]();
 });
 
 describe("usage", () => {

@@ -70,19 +70,26 @@ export class Retention {
       idle_snapshots_days === null
         ? 0
         : await store.dropSnapshots(await this.#positionAt(now - idle_snapshots_days * DAY));
-    await store.put(SPACE, LAST, String(now));
+    await this.#note(now);
     return { calls, snapshots };
   }
 
   /** Once a day, whoever opens the kernel first. What is damaged fails nobody who opens it. */
   async applyWhenDue(): Promise<void> {
     try {
-      if (await this.#isDue()) await this.apply();
+      if (!(await this.#isDue())) return;
+      // In a new kernel nothing is old, and to look for it would start the thread that forgets.
+      if ((await this.#ports.store.head()) === 0) await this.#note(this.#ports.clock.now());
+      else await this.apply();
     } catch (error) {
       // Nothing is lost by keeping more than was wanted; the next opening tries again.
       if (isDamage(error)) this.#ports.damaged(error);
       else if (!(error instanceof KumikoError) || error.code !== "journal_unwritable") throw error;
     }
+  }
+
+  async #note(applied: number): Promise<void> {
+    await this.#ports.store.put(SPACE, LAST, String(applied));
   }
 
   /** When it was last applied is written anew by applying it: that it cannot be read makes it due. */
