@@ -190,6 +190,30 @@ describe("an index of files in a database", () => {
     expect(await index.candidates(tree.path, literally("text of"))).toHaveLength(NAMES.length);
   });
 
+  test("is given up soon by a thread that took in much, and later by others", async () => {
+    using sample = await made();
+    const { tree, file } = sample;
+    let rest: { readonly milliseconds: number; readonly run: () => void } | undefined;
+    const timers = {
+      after(milliseconds: number, run: () => void) {
+        rest = { milliseconds, run };
+        return { cancel: () => undefined };
+      },
+    };
+    await using index = new SqliteFileIndex({ file, timers, reader: readerModule });
+    const take = async (count: number): Promise<void> => {
+      const paths = Array.from({ length: count }, (_, at) => NAMES[at] ?? `none${at}`);
+      await index.take({ folder: tree.path, paths, largest: 1000, units: 1e6 });
+    };
+    await take(500);
+    expect(rest!.milliseconds).toBe(10_000);
+    await take(500);
+    expect(rest!.milliseconds).toBe(1000);
+    rest!.run();
+    expect(await index.candidates(tree.path, literally("text of"))).toHaveLength(NAMES.length);
+    expect(rest!.milliseconds).toBe(10_000);
+  });
+
   test("leaves nothing behind when it is cleared, and makes nothing before it is asked", async () => {
     using sample = await made();
     const { place, file } = sample;

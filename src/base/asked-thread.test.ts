@@ -62,6 +62,7 @@ function workshop(answer: (question: unknown) => unknown) {
         return { cancel: () => void (timer.cancelled = true) };
       },
     },
+    () => 1,
   );
   const pass = (): void => {
     for (const timer of timers.splice(0)) if (!timer.cancelled) timer.run();

@@ -25,9 +25,6 @@ interface Alive {
   readonly exited: Promise<void>;
 }
 
-/** Milliseconds without a question after which a thread is given back, with the memory it takes. */
-const IDLE = 10_000;
-
 /**
  * The near side of a worker that answers questions, one after the other. It starts with the first one, keeps the
  * process alive only while somebody waits, and ends when nobody has asked for a while. One that dies fails what it was
@@ -36,6 +33,7 @@ const IDLE = 10_000;
 export class AskedThread implements AsyncDisposable {
   readonly #start: () => WorkerLike;
   readonly #timers: Timers;
+  readonly #patience: () => number;
   readonly #waiting = new Map<number, Waiting>();
   #alive: Alive | undefined;
   #idle: { cancel(): void } | undefined;
@@ -43,9 +41,11 @@ export class AskedThread implements AsyncDisposable {
   #count = 0;
   #closed = false;
 
-  constructor(start: () => WorkerLike, timers: Timers) {
+  /** `patience`: milliseconds without a question after which the thread is given back, with the memory it takes. */
+  constructor(start: () => WorkerLike, timers: Timers, patience: () => number) {
     this.#start = start;
     this.#timers = timers;
+    this.#patience = patience;
   }
 
   /** Whoever asks knows what is answered. */
@@ -102,7 +102,7 @@ export class AskedThread implements AsyncDisposable {
     this.#waiting.delete(message.number);
     if (this.#waiting.size === 0 && !this.#closed) {
       this.#alive?.worker.unref();
-      this.#idle = this.#timers.after(IDLE, () => this.#rest());
+      this.#idle = this.#timers.after(this.#patience(), () => this.#rest());
     }
     if ("answer" in message) {
       waiting?.resolve(message.answer);

@@ -11,13 +11,27 @@ export interface SqliteFileIndexOptions {
   readonly reader: URL;
 }
 
+/** Milliseconds without a question after which the thread ends. */
+const PATIENCE = 10_000;
+/** One that took in many files has grown and stays as large: it ends sooner, and searches start a small one. */
+const PATIENCE_WHEN_LARGE = 1000;
+const MANY = 1000;
+
 /** An index of files in a database of its own, kept by a thread. Owns the thread. */
 export class SqliteFileIndex implements FileIndex {
   readonly #thread: AskedThread;
+  /** By the thread that is at work. */
+  #taken = 0;
 
   /** Nothing is opened or made before it is asked for something. */
   constructor(options: SqliteFileIndexOptions) {
-    this.#thread = new AskedThread(() => startIndexer(options), options.timers);
+    const start = (): Worker => {
+      this.#taken = 0;
+      return startIndexer(options);
+    };
+    this.#thread = new AskedThread(start, options.timers, () =>
+      this.#taken < MANY ? PATIENCE : PATIENCE_WHEN_LARGE,
+    );
   }
 
   async compare(
@@ -32,7 +46,9 @@ export class SqliteFileIndex implements FileIndex {
   }
 
   take(reading: FileReading): Promise<{ path: string; unreadable: boolean }[]> {
-    return this.#ask({ take: reading });
+    const taking = this.#ask<{ path: string; unreadable: boolean }[]>({ take: reading });
+    this.#taken += reading.paths.length;
+    return taking;
   }
 
   read(reading: FileReading): Promise<FileFinding[]> {
