@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as later } from "node:timers/promises";
 import { KumikoError } from "../base/index.ts";
 import { readSmallFile, replaceSmallFile } from "../doors/locked-file.ts";
+import { listedHolder } from "./lock-holder.ts";
 import { readOwnerToken } from "./owner-token.ts";
 
 /** `server.json`: which server a home has. */
@@ -114,9 +115,12 @@ async function readNote(home: string): Promise<ServerNote | undefined> {
   return text === undefined ? undefined : (JSON.parse(text) as ServerNote);
 }
 
-/** The process that holds the server's lock. */
+/** The process that holds the server's lock. Where the system says which one does, SQLite need not be loaded for it. */
 async function holderOf(home: string): Promise<number | undefined> {
-  if (!existsSync(join(home, "server.lock"))) return undefined;
+  const lock = join(home, "server.lock");
+  if (!existsSync(lock)) return undefined;
+  const listed = await listedHolder(lock);
+  if (listed !== undefined) return listed;
   const { FolderLock } = await import("../store/sqlite/lock.ts");
   try {
     FolderLock.take(join(home, "server"), false, LOOKING)[Symbol.dispose]();
