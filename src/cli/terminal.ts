@@ -1,4 +1,5 @@
 import { buffer } from "node:stream/consumers";
+import { isatty } from "node:tty";
 
 /** Where a command reads and prints; tests hand in their own. */
 export interface Terminal {
@@ -32,7 +33,8 @@ export function processTerminal(): Terminal {
     environment: process.env,
     colour: process.stdout.isTTY && !process.env["NO_COLOR"],
     columns: process.stdout.isTTY ? process.stdout.columns : undefined,
-    interactive: process.stdin.isTTY && process.stderr.isTTY,
+    // To look at process.stdin opens it.
+    interactive: isatty(0) && isatty(2),
     readInput: () => buffer(process.stdin),
     print: (text) => write(process.stdout, process.stdout.isTTY ? harmless(text) : text),
     printBytes: process.stdout.isTTY ? undefined : (bytes) => write(process.stdout, bytes),

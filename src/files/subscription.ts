@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import type { AsyncSubscription, Event } from "@parcel/watcher";
-import watcher from "@parcel/watcher";
 
 /** Something happened at a path, relative to the root; what, is to be looked up. */
 export interface Hint {
@@ -25,8 +24,9 @@ export interface Subscription {
 
 let subscriptions = 0;
 
-/** Watches a folder with everything below it, as well as the watcher does by itself. */
+/** Watches a folder with everything below it, as well as the watcher does by itself. A verb, which watches none, has none loaded. */
 export const subscribe: Subscribe = async (root, { leftOut, onHints, onError }) => {
+  const { default: watcher } = await import("@parcel/watcher");
   const spelled = spell(root, subscriptions++);
   const start = spelled === "/" ? 1 : spelled.length + 1;
   let isOpen = true;
