@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { checkEveryKernel, checkScope, type Hall } from "../doors/index.ts";
 import { checkMethod, parsedBody, type RequestDoor, sendJson } from "../doors/http/index.ts";
 import { kernelOfFolder } from "./folders.ts";
@@ -21,7 +21,7 @@ export function createKernelsDoor(hall: Hall, home: HomeFolder): RequestDoor {
       const { folder, mount = false } = await parsedBody(request, wanted);
       const known = await kernelOfFolder(home, folder);
       const kernel = await hall.openOrCreate(known.kernel);
-      hall.log.info(known, "folder registered");
+      hall.log.info({ ...known }, "folder registered");
       sendJson(response, mount ? await mountAgain(hall, kernel, known) : known);
     },
   };

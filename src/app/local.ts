@@ -1,17 +1,15 @@
-import type { Logger } from "pino";
-import { Hall, Metrics } from "../doors/index.ts";
+import { Hall, type Log, Metrics } from "../doors/index.ts";
 import { localWorld } from "../doors/rpc/local.ts";
 import type { DamageReport } from "../kernel/index.ts";
 import type { RpcWorld, Scope } from "../protocol/index.ts";
-import { fileTools } from "../files/index.ts";
-import { blockStreams, blockTools, ToolRegistry } from "../tools/index.ts";
+import { allTools } from "./all-tools.ts";
 import type { HomeFolder } from "./home.ts";
 import { openWorld } from "./world.ts";
 
 export interface LocalOptions {
   readonly actor: string;
   readonly version: string;
-  readonly log: Logger;
+  readonly log: Log;
   readonly onDamage: (report: DamageReport) => void;
 }
 
@@ -28,7 +26,7 @@ export function openLocal(home: HomeFolder, options: LocalOptions): LocalWorld {
   const closing = new AbortController();
   const hall = new Hall({
     world,
-    registry: new ToolRegistry([...blockTools, ...fileTools, ...blockStreams]),
+    registry: allTools,
     log,
     metrics: new Metrics(),
     clock: { now: () => Date.now() },

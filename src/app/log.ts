@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { withoutSecrets } from "../doors/index.ts";
+import { type Log, withoutSecrets } from "../doors/index.ts";
 
 export const logLevels = ["silent", "error", "warn", "info", "debug", "trace"] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -23,6 +23,23 @@ export async function openLog({ level, readable, write }: LogOptions): Promise<L
     },
     { write: (line: string) => write(withoutSecrets(readable ? forPeople(line) : line)) },
   );
+}
+
+/** Tells people of faults of ours and of nothing else, for a process that does one thing and has little to say. */
+export function faultLog(write: (line: string) => void): Log {
+  const nothing = (): void => undefined;
+  const log: Log = {
+    error: ({ err, ...facts }, msg) => {
+      const told = err instanceof Error ? { message: err.message, stack: err.stack } : undefined;
+      const line = { time: Date.now(), level: "error", msg, err: told, ...facts };
+      write(withoutSecrets(forPeople(JSON.stringify(line))));
+    },
+    warn: nothing,
+    info: nothing,
+    debug: nothing,
+    child: () => log,
+  };
+  return log;
 }
 
 /** What would move the cursor, colour, or turn around what people read, and what would look like another line. */

@@ -4,6 +4,7 @@ import { Hall, Metrics, TokenStore } from "../doors/index.ts";
 import { type FrontOptions, HttpFront } from "../doors/http/index.ts";
 import type { McpDoorOptions } from "../doors/mcp/door.ts";
 import { Deadline } from "./deadline.ts";
+import { allTools } from "./all-tools.ts";
 import { doorsOf } from "./doors.ts";
 import { foldersByKernel, kernelOfFolder } from "./folders.ts";
 import { HomeFolder, usingHome } from "./home.ts";
@@ -97,11 +98,9 @@ async function start(options: ServerOptions): Promise<RunningServer> {
   );
   const { token, principal } = await ownerOf(place, tokens, options.actor ?? "owner");
   const closing = new AbortController();
-  const { blockStreams, blockTools, ToolRegistry } = await import("../tools/index.ts");
-  const { fileTools } = await import("../files/index.ts");
   const hall = new Hall({
     world,
-    registry: new ToolRegistry([...blockTools, ...fileTools, ...blockStreams]),
+    registry: await allTools(),
     tokens,
     log,
     metrics: new Metrics(),

@@ -1,4 +1,3 @@
-import type { Logger } from "pino";
 import { type Clock, KumikoError, monotonicClock, realTimers, type Timers } from "../base/index.ts";
 import type { Kernel, KernelInfo, World } from "../kernel/index.ts";
 import type { ToolFilter, ToolRegistry } from "../tools/index.ts";
@@ -9,12 +8,24 @@ import { checkScope, type Given, invocationOf, type Principal } from "./principa
 import { RateLimits } from "./rate-limits.ts";
 import type { TokenStore } from "./tokens/token-store.ts";
 
+type Say = (facts: Readonly<Record<string, unknown>>, message: string) => void;
+
+/** What doors say for those who run this; pino's logger is one. */
+export interface Log {
+  readonly error: Say;
+  readonly warn: Say;
+  readonly info: Say;
+  readonly debug: Say;
+  child(facts: Readonly<Record<string, unknown>>): Log;
+}
+
 interface HallParts {
   readonly world: World;
-  readonly registry: ToolRegistry;
+  /** Or how to load it: not every process calls a tool. */
+  readonly registry: ToolRegistry | (() => Promise<ToolRegistry>);
   /** None where nobody comes in from outside. */
   readonly tokens?: TokenStore | undefined;
-  readonly log: Logger;
+  readonly log: Log;
   readonly metrics: Metrics;
   /** Wall-clock time. */
   readonly clock: Clock;
@@ -50,8 +61,7 @@ export interface BegunCall {
 /** What every door is given. */
 export class Hall {
   readonly world: World;
-  readonly registry: ToolRegistry;
-  readonly log: Logger;
+  readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly version: string;
@@ -61,6 +71,8 @@ export class Hall {
   /** Told of every call that begins; what they do must not fail. */
   readonly watchers = new Set<(call: BegunCall) => void>();
   readonly #tokens: TokenStore | undefined;
+  readonly #load: () => Promise<ToolRegistry>;
+  #registry: ToolRegistry | undefined;
   readonly #patience: number;
   readonly #timers: Timers;
   /** However many wait for a kernel, one looks. */
@@ -70,7 +82,9 @@ export class Hall {
 
   constructor(parts: HallParts) {
     this.world = parts.world;
-    this.registry = parts.registry;
+    const { registry } = parts;
+    this.#registry = typeof registry === "function" ? undefined : registry;
+    this.#load = typeof registry === "function" ? registry : async () => registry;
     this.#tokens = parts.tokens;
     this.log = parts.log;
     this.metrics = parts.metrics;
@@ -86,6 +100,18 @@ export class Hall {
   get tokens(): TokenStore {
     if (this.#tokens === undefined) throw new Error("nobody comes in here, so there are no tokens");
     return this.#tokens;
+  }
+
+  /** For doors that are there only where it is given. */
+  get registry(): ToolRegistry {
+    if (this.#registry === undefined)
+      throw new Error("the tools are not loaded here: ask for them");
+    return this.#registry;
+  }
+
+  async tools(): Promise<ToolRegistry> {
+    this.#registry ??= await this.#load();
+    return this.#registry;
   }
 
   /** The kernel, if the token is for it; opened when it is not open yet. */
@@ -127,10 +153,11 @@ export class Hall {
     kernel: Kernel,
     { name, input, given = {}, filter, counted = false }: Call,
   ): Promise<unknown> {
-    const tool = this.registry.list(filter).find((each) => each.name === name.replace(".", "_"));
+    using _ = counted ? undefined : this.count();
+    const registry = this.#registry ?? (await this.tools());
+    const tool = registry.list(filter).find((each) => each.name === name.replace(".", "_"));
     const began = monotonicClock.now();
     let outcome = "ok";
-    using _ = counted ? undefined : this.count();
     try {
       this.checkOpen();
       principal.signal.throwIfAborted();
@@ -141,14 +168,8 @@ export class Hall {
       for (const tell of tool === undefined ? [] : this.watchers)
         tell({ kernel: kernel.id, actor, kind: principal.kind, tool: tool!.name, input });
       const offered = await kernel.toolFilter.get();
-      const hidden = tool !== undefined && !this.registry.list(offered).includes(tool);
-      return await this.registry.execute(
-        kernel,
-        name,
-        invocation,
-        input,
-        hidden ? offered : filter,
-      );
+      const hidden = tool !== undefined && !registry.list(offered).includes(tool);
+      return await registry.execute(kernel, name, invocation, input, hidden ? offered : filter);
     } catch (error) {
       outcome = error instanceof KumikoError ? error.code : "internal";
       throw error;

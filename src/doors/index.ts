@@ -1,4 +1,4 @@
-export { Hall } from "./hall.ts";
+export { Hall, type Log } from "./hall.ts";
 export { Metrics } from "./metrics.ts";
 export { checkEveryKernel, checkScope, type Principal } from "./principal.ts";
 export { withoutSecrets } from "./tokens/secret.ts";

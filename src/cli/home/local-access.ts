@@ -1,6 +1,6 @@
 import type { HomeFolder } from "../../app/index.ts";
 import { type LocalOptions, openLocal } from "../../app/local.ts";
-import { openLog } from "../../app/log.ts";
+import { faultLog } from "../../app/log.ts";
 import type { RpcKernel } from "../../protocol/index.ts";
 import type { Terminal } from "../terminal.ts";
 import { readVersion } from "../version.ts";
@@ -13,11 +13,7 @@ export async function localAccess(
   options: Pick<LocalOptions, "actor" | "onDamage">,
 ): Promise<Access> {
   // Only faults of ours are told: what is refused is the verb's to say.
-  const log = await openLog({
-    level: "error",
-    readable: true,
-    write: (line) => void terminal.complain(line),
-  });
+  const log = faultLog((line) => void terminal.complain(line));
   const local = openLocal(home, { ...options, log, version: readVersion() });
   const kernels = new Map<string, RpcKernel>();
   return {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Logger } from "pino";
+import type { Log } from "../hall.ts";
 import { type ErrorCode, KumikoError } from "../../base/index.ts";
 
 /** On every answer, whatever it is. */
@@ -46,7 +46,7 @@ interface Refusal {
 }
 
 /** How an error leaves: with code and facts, or as `internal` with a reference and nothing of what it says. */
-export function refusalOf(error: unknown, log: Logger): Refusal {
+export function refusalOf(error: unknown, log: Log): Refusal {
   const told = error instanceof KumikoError ? error : internal(error, log);
   const { code, message, facts } = told;
   const retry = facts["retry_after"];
@@ -77,7 +77,7 @@ export function sendJson(response: ServerResponse, body: unknown, status = 200):
   response.end(`${JSON.stringify(body)}\n`);
 }
 
-function internal(error: unknown, log: Logger): KumikoError {
+function internal(error: unknown, log: Log): KumikoError {
   const reference = randomUUID();
   log.error({ reference, err: error }, "a fault of ours");
   return new KumikoError(

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Logger } from "pino";
+import type { Log } from "../hall.ts";
 import type { WebSocket } from "ws";
 import { KumikoError } from "../../base/index.ts";
 import { refusalOf, securityHeaders } from "./answer.ts";
@@ -20,7 +20,7 @@ export function endSocket(socket: WebSocket, reason: unknown): void {
 }
 
 /** Answers on a socket that has no response: one that asked for an upgrade, or sent no HTTP. */
-export function refuseSocket(socket: Duplex, error: unknown, log: Logger): void {
+export function refuseSocket(socket: Duplex, error: unknown, log: Log): void {
   if (!socket.writable) {
     socket.destroy();
     return;

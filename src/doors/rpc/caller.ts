@@ -139,15 +139,15 @@ export class Caller {
     given: Given,
     cancel?: string,
   ): Promise<unknown> {
+    using cancellable = cancel === undefined ? undefined : this.#cancellableCall(cancel);
+    const { signal } = cancellable ?? {};
+    const principal = signal === undefined ? this.#principal : { ...this.#principal, signal };
     const call = {
       name,
-      input: retrySafe(this.hall.registry, name, input, given.call),
+      input: retrySafe(await this.hall.tools(), name, input, given.call),
       given: { reader: this.reader, ...given },
       counted: true,
     };
-    if (cancel === undefined) return this.hall.callTool(this.#principal, kernel, call);
-    using cancellable = this.#cancellableCall(cancel);
-    const principal = { ...this.#principal, signal: cancellable.signal };
     return await this.hall.callTool(principal, kernel, call);
   }
 

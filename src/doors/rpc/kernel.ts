@@ -1,5 +1,5 @@
 import { RpcTarget } from "capnweb";
-import { z } from "zod";
+import * as z from "zod";
 import { KumikoError, sha256Text } from "../../base/index.ts";
 import { translateRanges } from "../../blocks/index.ts";
 import type { FeedEvent, Kernel, PurgeRequest } from "../../kernel/index.ts";
@@ -10,12 +10,10 @@ import {
   type RpcKernel,
   type RpcSubscription,
 } from "../../protocol/index.ts";
-import { listFolders, mountFolder, Mounts, unmountFolder } from "../../files/index.ts";
 import { checkPerson, type Given, invocationOf, type Scope } from "../principal.ts";
 import type { Caller } from "./caller.ts";
 import { checkInput } from "./check-input.ts";
 import { ContextTarget } from "./context.ts";
-import { explainRules } from "./explain-rules.ts";
 import { exportPage } from "./export-pages.ts";
 import { blockSource, liveSource, streamedEvents } from "./feed-sources.ts";
 import { givenBy } from "./given.ts";
@@ -25,6 +23,9 @@ type Answers = RpcAnswers["Kernel"];
 type Schemas = typeof rpcInputs.Kernel;
 type Asked = { readonly [Method in keyof Schemas]: z.output<Schemas[Method]> };
 const inputs: { readonly [Method in keyof Asked]: z.ZodType<Asked[Method]> } = rpcInputs.Kernel;
+
+/** Who speaks of no folder needs nothing of them. */
+const loadFiles = () => import("../../files/index.ts");
 
 /** One kernel, as its holder may use it. Every public method can be called; all else is `#`. */
 export class KernelTarget extends RpcTarget implements RpcKernel {
@@ -98,7 +99,7 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
 
   async getToolSchemas(input?: unknown): Promise<Answers["getToolSchemas"]> {
     return this.#run("getToolSchemas", "read", input, async (kernel, { filter }) => {
-      const { registry } = this.#caller.hall;
+      const registry = await this.#caller.hall.tools();
       const wanted = new Set(registry.list(filter).map(({ name }) => name));
       const offered = registry.list(await kernel.toolFilter.get());
       return offered
@@ -165,7 +166,7 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
   async subscribeBlocks(listener: unknown, input?: unknown): Promise<RpcSubscription> {
     return this.#run("subscribeBlocks", "read", input, async (kernel, wanted) => {
       const filter = await kernel.toolFilter.get();
-      const { registry } = this.#caller.hall;
+      const registry = await this.#caller.hall.tools();
       const { head } = kernel.feed;
       const source = blockSource(head, (signal) => {
         const invocation = invocationOf({ ...this.#caller.principal, signal }, this.#given);
@@ -306,7 +307,9 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
   async mounts(input?: unknown): Promise<Answers["mounts"]> {
     return this.#run("mounts", "admin", input, async (kernel) => {
       checkPerson(this.#caller.principal);
-      return kernel.hasFiles ? listFolders(Mounts.of(kernel)) : [];
+      if (!kernel.hasFiles) return [];
+      const { listFolders, Mounts } = await loadFiles();
+      return listFolders(Mounts.of(kernel));
     });
   }
 
@@ -316,6 +319,7 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
       checkPerson(this.#caller.principal);
       const { actor } = this.#invocation(said);
       await this.#caller.hall.world.attachFiles(kernel);
+      const { mountFolder, Mounts } = await loadFiles();
       const mounted = await mountFolder(Mounts.of(kernel), { folder, name, manual, rules });
       this.#caller.hall.log.info({ ...mounted, actor }, "mounted");
       return mounted;
@@ -326,6 +330,7 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
     return this.#run("unmount", "admin", input, async (kernel, { mount, ...said }) => {
       checkPerson(this.#caller.principal);
       const { actor } = this.#invocation(said);
+      const { Mounts, unmountFolder } = await loadFiles();
       const unmounted = await unmountFolder(Mounts.of(kernel), mount);
       this.#caller.hall.log.info({ ...unmounted, actor }, "unmounted");
       return unmounted;
@@ -333,9 +338,11 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
   }
 
   async explainRules(input: unknown): Promise<Answers["explainRules"]> {
-    return this.#run("explainRules", "read", input, async (kernel, { path: given }) =>
-      explainRules(Mounts.of(kernel), given),
-    );
+    return this.#run("explainRules", "read", input, async (kernel, { path: given }) => {
+      const { explainRules } = await import("./explain-rules.ts");
+      const { Mounts } = await loadFiles();
+      return explainRules(Mounts.of(kernel), given);
+    });
   }
 
   async detach(input?: unknown): Promise<Answers["detach"]> {
