@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 const line = z.int().min(0).describe("a line number, counted from 0");
 

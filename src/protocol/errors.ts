@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type ErrorCode, errorCodes } from "../base/index.ts";
 
 /** How an error crosses any boundary: the same shape on every door. */

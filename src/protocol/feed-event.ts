@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { blockState } from "./block.ts";
 
 /** One replacement in a text, in UTF-16 units; those of one event are sequential. */

@@ -12,9 +12,11 @@ export {
   type BlockStatus,
   blockStatus,
 } from "./block.ts";
+export { channelMessage } from "./channel-message.ts";
 export { type EditOperation, editOperation } from "./edit-operations.ts";
 export { errorBody } from "./errors.ts";
 export { type FeedEvent, feedEvent } from "./feed-event.ts";
+export { type EndReason, type FeedMessage, feedMessage } from "./feed-message.ts";
 export {
   type LiveEvent,
   liveEvent,
@@ -49,14 +51,8 @@ export type {
   RpcSubscription,
   RpcWorld,
 } from "./rpc.ts";
-export {
-  type EndReason,
-  type FeedMessage,
-  feedMessage,
-  type RpcAnswers,
-  rpcAnswers,
-} from "./rpc-answers.ts";
-export { channelDone, channelMessage, type RpcChannel, rpcChannel } from "./rpc-channel.ts";
+export { type RpcAnswers, rpcAnswers } from "./rpc-answers.ts";
+export { channelDone, type RpcChannel, rpcChannel } from "./rpc-channel.ts";
 export { type RpcInputs, rpcInputs } from "./rpc-inputs.ts";
 export { closeCodes, type CloseReason, PROTOCOL_VERSION } from "./rpc-version.ts";
 export {

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 const member = { context: z.string(), nick: z.string(), instance: z.string() };
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 const offset = z.int().min(0);
 

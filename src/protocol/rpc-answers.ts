@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import {
   blockFlags,
   blockKind,
@@ -7,8 +7,6 @@ import {
   blockState,
   blockStatus,
 } from "./block.ts";
-import { feedEvent } from "./feed-event.ts";
-import { liveEvent } from "./live-events.ts";
 import { scope, tokenKind } from "./token.ts";
 import { toolFilter } from "./tool-filter.ts";
 
@@ -215,40 +213,6 @@ export const rpcAnswers = {
     end: z.strictObject({}),
   },
 } as const;
-
-const live = (
-  ["context", "resource", "config", "progress", "elicitation", "approval"] as const
-).map((topic) => liveEvent(topic));
-
-/** What a callback is told. It answers when it is done with it: two are under way at most. */
-export const feedMessage = z.discriminatedUnion("kind", [
-  z.strictObject({
-    kind: z.literal("begun"),
-    position: z.int().describe("everything behind it will be told"),
-    head: z.int().describe("the newest position when it began"),
-  }),
-  z.strictObject({
-    kind: z.literal("blocks"),
-    events: z.array(feedEvent),
-    position: z.int().describe("everything up to here was told; go on from it"),
-  }),
-  z.strictObject({ kind: z.literal("live"), events: z.array(z.union(live)) }),
-  z.strictObject({
-    kind: z.literal("ended"),
-    reason: z
-      .enum(["resync", "closing", "unauthorised", "released", "failed"])
-      .describe("failed: the error says why, and nothing more will come"),
-    error: z
-      .strictObject({
-        code: z.string().describe("a newer server may have codes of its own"),
-        message: z.string(),
-        facts: z.record(z.string(), z.json()),
-      })
-      .describe("as every error crosses a boundary"),
-  }),
-]);
-export type FeedMessage = z.output<typeof feedMessage>;
-export type EndReason = Extract<FeedMessage, { kind: "ended" }>["reason"];
 
 export type RpcAnswers = {
   [Capability in keyof typeof rpcAnswers]: {

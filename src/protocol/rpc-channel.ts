@@ -1,5 +1,4 @@
-import { z } from "zod";
-import { feedMessage } from "./rpc-answers.ts";
+import * as z from "zod";
 
 /**
  * A way for what a subscription tells, beside calls and on the same connection: a message of its own each, without
@@ -7,9 +6,6 @@ import { feedMessage } from "./rpc-answers.ts";
  */
 export const rpcChannel = z.strictObject({ channel: z.int().min(1).max(0xffff_ffff) });
 export type RpcChannel = z.output<typeof rpcChannel>;
-
-/** From the server. */
-export const channelMessage = z.strictObject({ ...rpcChannel.shape, message: feedMessage });
 
 /** From the client: how many further messages it is done with, in the order they came. */
 export const channelDone = z.strictObject({ ...rpcChannel.shape, done: z.int().min(1) });

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { liveTopics } from "./live-events.ts";
 import { toolFilter } from "./tool-filter.ts";
 

@@ -1,4 +1,5 @@
-import type { FeedMessage, RpcAnswers } from "./rpc-answers.ts";
+import type { FeedMessage } from "./feed-message.ts";
+import type { RpcAnswers } from "./rpc-answers.ts";
 import type { RpcChannel } from "./rpc-channel.ts";
 import type { RpcInputs } from "./rpc-inputs.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 export const tokenKind = z.enum(["person", "agent", "service"]);
 export type TokenKind = z.output<typeof tokenKind>;

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { KumikoError, sha256Text } from "../base/index.ts";
 import type { Invocation, Kernel, Operation } from "../kernel/index.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Tool } from "./define-tool.ts";
 
 /** One argument of a tool as JSON Schema describes it: as much of it as options and pages are made from. */

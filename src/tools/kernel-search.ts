@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { blockKind } from "../protocol/index.ts";
 import { defineTool } from "./define-tool.ts";
 import { contextLines, foundLine, searching, showLine } from "./searching.ts";

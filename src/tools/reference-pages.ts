@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { StreamingTool, Tool } from "./define-tool.ts";
 import { type ArgumentSchema, inputSchema } from "./input-schema.ts";
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { z } from "zod";
+import * as z from "zod";
 import type { Hall } from "../hall.ts";
 import { checkMethod, sendJson } from "./answer.ts";
 import { COOKIE, credentialsOf } from "./credentials.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { tokenRequest } from "../../protocol/index.ts";
 import type { Hall } from "../hall.ts";
 import { checkMethod, sendJson } from "./answer.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Tool } from "../../tools/index.ts";
 
 /** A JSON Schema, as much of it as is touched here. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { KumikoError } from "../../base/index.ts";
 import { type TokenInfo, tokenInfo } from "../../protocol/index.ts";
 

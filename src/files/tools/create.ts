@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { defineTool, writing } from "../../tools/index.ts";
 import { pathArgument, placeFor } from "./shared.ts";
 

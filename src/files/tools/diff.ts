@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { defineTool } from "../../tools/index.ts";
 import { fileStatus, pathArgument, placeFor } from "./shared.ts";
 

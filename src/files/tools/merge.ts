@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { defineTool, writing } from "../../tools/index.ts";
 import { Mounts } from "../mounts.ts";
 import { findPlace } from "../places.ts";

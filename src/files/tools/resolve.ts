@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { KumikoError } from "../../base/index.ts";
 import { defineTool, writing } from "../../tools/index.ts";
 import type { Conflict } from "../conflicts.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { defineTool, writing } from "../../tools/index.ts";
 import type { Mount } from "../mount.ts";
 import { Mounts } from "../mounts.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Invocation, Kernel } from "../../kernel/index.ts";
 import type { FileOperation } from "../../permission/index.ts";
 import { fileStatuses } from "../file-status.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { defineTool } from "../../tools/index.ts";
 import type { Conflict } from "../conflicts.ts";
 import { Mounts } from "../mounts.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { defineTool, writing } from "../define-tool.ts";
 import { blockArgument, checkBlock } from "./shared.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { KumikoError } from "../../base/index.ts";
 import { blockFlags, blockKind, blockMetadata, blockRole } from "../../protocol/index.ts";
 import { defineTool, writing } from "../define-tool.ts";

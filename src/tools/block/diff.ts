@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { KumikoError } from "../../base/index.ts";
 import { unifiedDiff } from "../../blocks/index.ts";
 import { defineTool } from "../define-tool.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { translateEdit } from "../../blocks/index.ts";
 import { editOperation } from "../../protocol/index.ts";
 import { defineTool, writing } from "../define-tool.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Flipped, Invocation, Kernel } from "../../kernel/index.ts";
 import { writing } from "../define-tool.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { KumikoError } from "../../base/index.ts";
 import { eventUnits, type FeedEvent, type Kernel } from "../../kernel/index.ts";
 import { blockArgument } from "./shared.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { BlockState, BlockText, Invocation, Kernel, ListedBlock } from "../../kernel/index.ts";
 import { KumikoError } from "../../base/index.ts";
 import { blockKind, blockRole, blockStatus } from "../../protocol/index.ts";

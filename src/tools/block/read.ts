@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { KumikoError } from "../../base/index.ts";
 import type { BlockText, Kernel } from "../../kernel/index.ts";
 import { blockKind, blockMetadata, blockRole, blockStatus } from "../../protocol/index.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { KumikoError } from "../../base/index.ts";
 import { type ReplaceRequest, translateReplace } from "../../blocks/index.ts";
 import type { Invocation, Kernel } from "../../kernel/index.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { defineTool } from "../define-tool.ts";
 import { contextLines, foundLine, searching, showLine } from "../searching.ts";
 import { blockArgument, checkBlock } from "./shared.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { KumikoError, parseBlockId } from "../../base/index.ts";
 import { type EditTarget, type Splice, unifiedDiff } from "../../blocks/index.ts";
 import type { Invocation, Kernel } from "../../kernel/index.ts";
