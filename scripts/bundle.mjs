@@ -4,7 +4,7 @@
 // Invariants: all files lie in one folder, so that a thread's script is found beside whatever part starts it;
 // for the command it lies two below package.json, as src/cli does.
 
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { build } from "esbuild";
 import { root } from "./setup.mjs";
@@ -15,21 +15,55 @@ const taken = ["@noble/hashes", "commander", "fast-myers-diff", "fractional-inde
 
 const [entry, folder] = process.argv.slice(2);
 const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-const { metafile } = await build({
-  absWorkingDir: root,
-  entryPoints: [entry, ...threadScripts(join(root, "src"))],
-  entryNames: "[name]",
-  outdir: folder,
-  bundle: true,
-  splitting: true,
-  format: "esm",
-  platform: "node",
-  target: "esnext",
-  external: Object.keys(dependencies).filter((name) => !taken.includes(name)),
-  metafile: true,
-  logLevel: "warning",
-});
-writeFileSync(join(folder, "LICENSES"), licences(Object.keys(metafile.inputs)));
+// What a thread needs is taken in a second time: what it shares with the command would be cut into many small parts.
+const parts = [[entry], threadScripts(join(root, "src"))].map((entryPoints) =>
+  build({
+    absWorkingDir: root,
+    entryPoints,
+    entryNames: "[name]",
+    outdir: folder,
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "esnext",
+    external: Object.keys(dependencies).filter((name) => !taken.includes(name)),
+    plugins: [{ name: "no programs", setup: withoutPrograms }],
+    metafile: true,
+    write: false,
+    logLevel: "warning",
+  }),
+);
+const built = await Promise.all(parts);
+mkdirSync(folder, { recursive: true });
+for (const { path, text } of built.flatMap(({ outputFiles }) => outputFiles))
+  writeFileSync(path, builtinsAsTheyAre(text));
+writeFileSync(
+  join(folder, "LICENSES"),
+  licences(built.flatMap(({ metafile }) => Object.keys(metafile.inputs))),
+);
+
+/** commander can run other programs as verbs. There are none, and what runs programs takes time to load. */
+function withoutPrograms({ onResolve, onLoad }) {
+  onResolve({ filter: /^node:child_process$/ }, ({ importer }) =>
+    /[\\/]commander[\\/]/.test(importer) ? { path: "none", namespace: "programs" } : undefined,
+  );
+  onLoad({ filter: /^none$/, namespace: "programs" }, () => ({
+    contents: "export default undefined;",
+  }));
+}
+
+/**
+ * Node's own modules, without a copy of all that they export: to import one reads every export of it, and some of
+ * those load something large when they are read (`fetch` with `node:http`, `crypto.subtle`, standard input).
+ */
+function builtinsAsTheyAre(text) {
+  return text.replaceAll(
+    /^import (?:\* as )?(\w+|\{[^}]*\}) from ("node:[\w/]+");$/gm,
+    (_, names, module) =>
+      `const ${names.replaceAll(" as ", ": ")} = globalThis.process.getBuiltinModule(${module});`,
+  );
+}
 
 /** What some source starts as a thread: `new URL(`./<name>.${extension}`, import.meta.url)`. */
 function threadScripts(source) {

@@ -1,4 +1,5 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { command } from "./support/kumiko.ts";
 import { type Ended, runProgram } from "./support/process.ts";
@@ -69,6 +70,16 @@ describe("the command in few files", () => {
     const [, changed] = history.versions.toSorted((a, b) => a.version - b.version);
     await answer("undo", changed!.edit);
     expect((await kumiko("block", "read", block)).stdout).toContain("2 two\n");
+  });
+
+  test("loads of Node and of the protocol what it uses", () => {
+    const parts = readdirSync(published.parts).map((name) =>
+      readFileSync(join(published.parts, name), "utf8"),
+    );
+    expect(parts.filter((text) => /^import .*"node:/m.test(text))).toEqual([]);
+    expect(parts.filter((text) => text.includes("rpcInputs ="))).not.toEqual([]);
+    // What is said of answers is for types and tests.
+    expect(parts.filter((text) => text.includes("rpcAnswers ="))).toEqual([]);
   });
 
   test("names the licences of what it took in, and leaves native code outside", () => {
