@@ -85,10 +85,10 @@ export async function askServer(
       ...(body !== undefined && { "content-type": "application/json" }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
-    // A server that has moved on elsewhere is not followed with a token.
-    redirect: "error" as const,
   };
-  const response = await fetch(new URL(path, url), request).catch((error: unknown) => {
+  const { httpRequest } = await import("./http-request.ts");
+  // A server that has moved on elsewhere is not followed with a token.
+  const said = await httpRequest(new URL(path, url), request).catch((error: unknown) => {
     throw new KumikoError(
       "unreachable",
       `The server at ${url} does not answer.`,
@@ -96,7 +96,7 @@ export async function askServer(
       { cause: error },
     );
   });
-  const answer = (await response.json()) as { error?: ReturnType<KumikoError["toJSON"]> };
+  const answer = JSON.parse(said) as { error?: ReturnType<KumikoError["toJSON"]> };
   if (answer.error === undefined) return answer;
   const { code, message, facts } = answer.error;
   throw new KumikoError(code, message, facts);
