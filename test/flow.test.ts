@@ -30,7 +30,7 @@ const samples: { readonly [Topic in LiveTopic]: Notice<Topic> } = {
 const clock = { now: () => 1 };
 
 async function take<Item>(
-  batches: AsyncGenerator<Item[], void, void>,
+  batches: AsyncGenerator<readonly Item[], void, void>,
   count: number,
 ): Promise<Item[]> {
   const taken: Item[] = [];

@@ -111,7 +111,7 @@ export class Feed {
     this.#topic.publish(event);
   }
 
-  subscribe(options: FeedOptions = {}): AsyncGenerator<FeedEvent[], void, void> {
+  subscribe(options: FeedOptions = {}): AsyncGenerator<readonly FeedEvent[], void, void> {
     return this.#topic.subscribe({ ...options, where: chosenBy(options) });
   }
 

@@ -45,15 +45,15 @@ export class FlowBus {
     topic.publish(deepFreeze({ topic: name, sequence, time: this.#clock.now(), notice }));
   }
 
-  subscribe(name: "block", options?: FeedOptions): AsyncGenerator<FeedEvent[], void, void>;
+  subscribe(name: "block", options?: FeedOptions): AsyncGenerator<readonly FeedEvent[], void, void>;
   subscribe<Name extends LiveTopic>(
     name: Name,
     options?: LiveOptions<Name>,
-  ): AsyncGenerator<LiveEvent<Name>[], void, void>;
+  ): AsyncGenerator<readonly LiveEvent<Name>[], void, void>;
   subscribe<Name extends LiveTopic>(
     name: "block" | Name,
     options: FeedOptions | LiveOptions<Name> = {},
-  ): AsyncGenerator<(FeedEvent | LiveEvent<Name>)[], void, void> {
+  ): AsyncGenerator<readonly (FeedEvent | LiveEvent<Name>)[], void, void> {
     if (name === "block") return this.feed.subscribe(options as FeedOptions);
     const topic = this.#topic(name) as unknown as Topic<LiveEvent<Name>>;
     const { where, signal } = options as LiveOptions<Name>;

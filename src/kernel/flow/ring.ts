@@ -5,6 +5,12 @@ export interface RingLimits {
   readonly weight: number;
 }
 
+interface Taken<Event> {
+  readonly number: number;
+  readonly limit: number;
+  readonly events: readonly Event[];
+}
+
 /** The newest events of a stream with consecutive numbers, in bounded memory. */
 export class Ring<Event> {
   readonly #limits: RingLimits;
@@ -13,6 +19,8 @@ export class Ring<Event> {
   #oldest: number;
   #next: number;
   #weight = 0;
+  /** What was last asked for: many ask for the same. */
+  #taken: Taken<Event> | undefined;
 
   constructor(next: number, limits: RingLimits) {
     if (limits.events < 1 || (limits.events & (limits.events - 1)) !== 0) {
@@ -40,6 +48,7 @@ export class Ring<Event> {
     this.#weights[slot] = weight;
     this.#weight += weight;
     this.#next++;
+    this.#taken = undefined;
     while (this.#weight > this.#limits.weight && this.size > 1) this.#drop();
   }
 
@@ -47,17 +56,16 @@ export class Ring<Event> {
     return number >= this.#oldest && number < this.#next;
   }
 
-  /** Events from a number it has, `limit` at most. */
-  from(number: number, limit: number): Event[] {
-    const mask = this.#limits.events - 1;
-    const count = Math.min(limit, this.#next - number);
-    const start = number & mask;
-    const whole = this.#events.slice(start, start + count);
-    const rest = count - whole.length;
-    return (rest === 0 ? whole : whole.concat(this.#events.slice(0, rest))) as Event[];
+  /** Events from a number it has, `limit` at most. Who asks for the same is given the same list. */
+  from(number: number, limit: number): readonly Event[] {
+    if (this.#taken?.number !== number || this.#taken.limit !== limit) {
+      this.#taken = { number, limit, events: Object.freeze(this.#slice(number, limit)) };
+    }
+    return this.#taken.events;
   }
 
   clear(): void {
+    this.#taken = undefined;
     while (this.size > 0) this.#drop();
   }
 
@@ -66,6 +74,15 @@ export class Ring<Event> {
     this.clear();
     this.#oldest = next;
     this.#next = next;
+  }
+
+  #slice(number: number, limit: number): Event[] {
+    const mask = this.#limits.events - 1;
+    const count = Math.min(limit, this.#next - number);
+    const start = number & mask;
+    const whole = this.#events.slice(start, start + count);
+    const rest = count - whole.length;
+    return (rest === 0 ? whole : whole.concat(this.#events.slice(0, rest))) as Event[];
   }
 
   #drop(): void {

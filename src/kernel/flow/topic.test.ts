@@ -149,6 +149,24 @@ describe("a topic", () => {
     await reading;
   });
 
+  test("who stands at the same place is given the same list, which nobody can change", async () => {
+    const made = world(new Random(1), true, 0);
+    const all = [undefined, () => true, ({ number }: Numbered) => number > 1].map((where) =>
+      made.topic.subscribe({ where }),
+    );
+    made.publish(1);
+    made.publish(1);
+    const [one, same, other] = await Promise.all(
+      all.map(async (each) => (await each.next()).value),
+    );
+    expect(same).toBe(one);
+    expect(Object.isFrozen(one)).toBe(true);
+    expect(other).toEqual([{ number: 2, weight: 1 }]);
+    made.publish(1);
+    expect((await all[0]!.next()).value).toEqual([{ number: 3, weight: 1 }]);
+    await Promise.all(all.map((each) => each.return()));
+  });
+
   test("one that throws or filters badly ends itself and nobody else", async () => {
     const made = world(new Random(1), true, 0);
     const bad = made.topic.subscribe({

@@ -76,7 +76,7 @@ export class Topic<Event> {
   }
 
   /** Batches of events, for as long as the caller goes on asking. What came before `close` is still given. */
-  subscribe(options: SubscribeOptions<Event> = {}): AsyncGenerator<Event[], void, void> {
+  subscribe(options: SubscribeOptions<Event> = {}): AsyncGenerator<readonly Event[], void, void> {
     const from = options.from ?? this.#head;
     if (!Number.isInteger(from) || from < 0 || from > this.#head) {
       throw new KumikoError(
@@ -110,7 +110,7 @@ export class Topic<Event> {
     from: number,
     begun: number,
     { where, signal }: SubscribeOptions<Event>,
-  ): AsyncGenerator<Event[], void, void> {
+  ): AsyncGenerator<readonly Event[], void, void> {
     let seen = from;
     let wake: (() => void) | undefined;
     const stop = (): void => wake?.();
@@ -128,10 +128,12 @@ export class Topic<Event> {
           this.#waiting.delete(resolve);
           continue;
         }
-        const events = await this.#next(seen, begun);
+        const events = this.#held(seen) ?? (await this.#older(seen, begun));
         seen = this.#options.numberOf(events.at(-1)!);
         const chosen = where === undefined ? events : events.filter((event) => where(event));
-        if (chosen.length > 0 && !aborted()) yield chosen;
+        // The list that all have, where it is the same: what is made of it is made once.
+        const given = chosen.length === events.length ? events : chosen;
+        if (given.length > 0 && !aborted()) yield given;
       }
     } finally {
       this.#subscribers--;
@@ -139,11 +141,15 @@ export class Topic<Event> {
     }
   }
 
-  async #next(seen: number, begun: number): Promise<Event[]> {
+  #held(seen: number): readonly Event[] | undefined {
+    const { limits } = this.#options;
+    return this.#ring.has(seen + 1) ? this.#ring.from(seen + 1, limits.batch) : undefined;
+  }
+
+  async #older(seen: number, begun: number): Promise<Event[]> {
     const { older, limits, numberOf, name } = this.#options;
     // What was there when the subscription began does not count: any past may be asked for.
     const waiting = this.#head - Math.max(seen, begun);
-    if (this.#ring.has(seen + 1)) return this.#ring.from(seen + 1, limits.batch);
     if (older === undefined || waiting > limits.behind) throw this.#resync(seen);
     // What is kept may be ahead of what is published; nobody is given it before.
     const events = await older(seen, Math.min(limits.page, this.#head - seen));

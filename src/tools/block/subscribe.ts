@@ -88,7 +88,7 @@ async function* follow(
     readonly invocation: Invocation;
     readonly held: readonly z.output<typeof heldVersion>[];
     readonly head: number;
-    readonly live: AsyncIterable<FeedEvent[]>;
+    readonly live: AsyncIterable<readonly FeedEvent[]>;
   },
 ): AsyncGenerator<{ events: FeedEvent[]; position: number }, void, void> {
   for (const { block_id } of held) await kernel.checkReadable(invocation, block_id);
@@ -104,7 +104,7 @@ async function* follow(
   }
   // Other blocks have nothing in between: they begin at the head.
   if (events.length > 0) yield { events, position: head };
-  for await (const batch of live) yield { events: batch, position: batch.at(-1)!.position };
+  for await (const batch of live) yield { events: [...batch], position: batch.at(-1)!.position };
 }
 
 interface Line {
