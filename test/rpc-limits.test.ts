@@ -393,6 +393,7 @@ describe("peers that do not read", () => {
       const transport = new Transport(
         socket as unknown as WebSocket,
         { timers: time.timers, resumed: () => undefined, closed: () => undefined },
+        { write: () => true },
         outflow,
       );
       transport.send(["resolve", -1, "x".repeat(length * 1024 * 1024)]);

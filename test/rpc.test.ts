@@ -643,6 +643,29 @@ describe("over the wire", () => {
     );
   });
 
+  test("who listens on the same channel is told the same, and nobody on another's", async () => {
+    const numbers = [1, 1, 2];
+    const got = await Promise.all(
+      numbers.map(async (channel) => {
+        const socket = await openSocket(server.url, server.owner.token);
+        stack.defer(() => socket.terminate());
+        const { kernel, context } = await held(plainWorld(socket));
+        const blocks = Promise.withResolvers<unknown>();
+        socket.on("message", (data: Buffer) => {
+          for (const text of data.toString().split("\n")) {
+            if (text.includes('"kind":"blocks"')) blocks.resolve(JSON.parse(text));
+          }
+        });
+        await kernel.feed({ channel });
+        return { context, blocks: blocks.promise };
+      }),
+    );
+    await post(got[0]!.context, "ä long text\n".repeat(10_000));
+    const told = await Promise.all(got.map(({ blocks }) => blocks));
+    const [{ message }] = told as [{ message: FeedMessage }];
+    expect(told).toEqual(numbers.map((channel) => ({ channel, message })));
+  });
+
   test("what is under way is given up when the connection goes", async () => {
     const socket = await openSocket(server.url, server.owner.token);
     const { kernel } = await held(plainWorld(socket));

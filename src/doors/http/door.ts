@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { WebSocket } from "ws";
 import type { Principal } from "../principal.ts";
+import type { Wire } from "./outflow.ts";
 
 /** Who stands at a door: let in, and known. */
 export interface Visitor {
@@ -11,12 +12,12 @@ export interface Visitor {
 }
 
 /**
- * A door for WebSockets. It owns the socket. When the principal's signal aborts, or the server drains, it may say why
+ * A door for WebSockets. It owns the socket, and the wire below it, on which whole frames go. When the principal's signal aborts, or the server drains, it may say why
  * at once; the front then closes what is still open.
  */
 export interface SocketDoor {
   readonly path: string;
-  accept(socket: WebSocket, visitor: Visitor): void;
+  accept(socket: WebSocket, visitor: Visitor, wire: Wire): void;
 }
 
 /**

@@ -211,7 +211,7 @@ export class HttpFront implements AsyncDisposable {
         open.resolve(accepted);
         this.#hall.log.debug({ door: path, by: visitor.principal.token }, "connected");
         try {
-          door.accept(accepted, visitor);
+          door.accept(accepted, visitor, socket);
         } catch (error) {
           this.#hall.log.error({ err: error, door: path }, "a door failed");
           endSocket(accepted, error);

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fcOptions } from "../../../test/support/counts.ts";
 import { Outflow } from "./outflow.ts";
+import { TextFrame } from "./text-frame.ts";
 
 /** A socket whose peer reads when it is told to. */
 class SlowSocket {
@@ -15,6 +16,12 @@ class SlowSocket {
 
   send(frame: unknown, sent?: unknown): void {
     this.#held.push({ frame: frame as string, sent: sent as (error?: Error) => void });
+  }
+
+  /** The wire below it. */
+  write(frame: Buffer, sent?: unknown): boolean {
+    this.send(frame.toString("latin1"), sent);
+    return true;
   }
 
   read(frames: number): void {
@@ -42,6 +49,7 @@ function watched(limits: { pause: number; end: number }): Watched {
       overflowed: () => heard.push("overflowed"),
     },
     limits,
+    socket,
   );
   return { socket, outflow, heard };
 }
@@ -55,6 +63,18 @@ describe("what goes out", () => {
     expect([outflow.paused, outflow.pending, heard]).toEqual([false, 4, ["paused", "resumed"]]);
     socket.read(1);
     expect(socket.taken).toEqual(["aaaa", "bbbb", "cccc", "dddd"]);
+  });
+
+  test("counts frames for many as any other, which go on the wire between them", () => {
+    const { socket, outflow, heard } = watched({ pause: 12, end: 100 });
+    const shared = new TextFrame("bbbb");
+    for (const frame of ["aaaa", shared, shared, "dddd", shared]) outflow.send(frame);
+    expect([outflow.paused, socket.bufferedAmount, outflow.pending]).toEqual([true, 16, 26]);
+    socket.read(5);
+    expect([outflow.paused, heard]).toEqual([false, ["paused", "resumed"]]);
+    socket.read(2);
+    const whole = "\u{81}\u{4}bbbb";
+    expect(socket.taken).toEqual(["aaaa", whole, whole, "dddd", whole]);
   });
 
   test("is given up when too much waits, and nothing is sent any more", () => {

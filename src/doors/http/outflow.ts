@@ -1,4 +1,6 @@
+import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
+import { TextFrame } from "./text-frame.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -20,8 +22,11 @@ export interface OutflowPorts {
   overflowed(): void;
 }
 
-/** A frame on its way: text as a string, anything else as bytes. */
-type Frame = string | Uint8Array;
+/** A frame on its way: text as a string, or made for many; anything else as bytes. */
+type Frame = string | Uint8Array | TextFrame;
+
+/** The connection below a WebSocket, for frames that are whole. Each is one write, so that they come between others. */
+export type Wire = Pick<Duplex, "write">;
 
 /**
  * What goes out to one peer, in order and in bounded memory. A peer that does not read costs what the limits say,
@@ -31,6 +36,7 @@ export class Outflow {
   readonly #socket: Pick<WebSocket, "bufferedAmount" | "readyState" | "send">;
   readonly #ports: OutflowPorts;
   readonly #limits: OutflowLimits;
+  readonly #wire: Wire | undefined;
   #waiting: Frame[] = [];
   #waitingBytes = 0;
   #paused = false;
@@ -40,10 +46,12 @@ export class Outflow {
     socket: Pick<WebSocket, "bufferedAmount" | "readyState" | "send">,
     ports: OutflowPorts,
     limits: OutflowLimits = outflowLimits,
+    wire?: Wire,
   ) {
     this.#socket = socket;
     this.#ports = ports;
     this.#limits = limits;
+    this.#wire = wire;
   }
 
   get paused(): boolean {
@@ -71,16 +79,22 @@ export class Outflow {
   }
 
   #hand(frame: Frame): void {
-    if (this.#socket.bufferedAmount + frame.length <= this.#limits.pause) {
-      this.#socket.send(frame);
+    if (this.#socket.bufferedAmount + lengthOf(frame) <= this.#limits.pause) {
+      this.#put(frame);
       return;
     }
     this.#paused = true;
     this.#ports.paused();
     // Called when this frame, and so all before it, has left the process; with an error when the socket is gone.
-    this.#socket.send(frame, (error) => {
+    this.#put(frame, (error) => {
       if (error === undefined || error === null) this.#resume();
     });
+  }
+
+  #put(frame: Frame, sent?: (error?: Error | null) => void): void {
+    if (!(frame instanceof TextFrame)) this.#socket.send(frame, sent);
+    else if (this.#wire === undefined) this.#socket.send(frame.text, sent);
+    else this.#wire.write(frame.bytes, sent);
   }
 
   #resume(): void {
@@ -98,5 +112,11 @@ export class Outflow {
 const OPEN = 1;
 
 function sizeOf(frame: Frame): number {
+  if (frame instanceof TextFrame) return frame.bytes.byteLength;
   return typeof frame === "string" ? Buffer.byteLength(frame) : frame.byteLength;
+}
+
+/** About as much, without encoding it. */
+function lengthOf(frame: Frame): number {
+  return frame instanceof TextFrame ? frame.text.length : frame.length;
 }

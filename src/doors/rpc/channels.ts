@@ -1,18 +1,20 @@
 import { KumikoError } from "../../base/index.ts";
 import { channelDone } from "../../protocol/index.ts";
+import type { TextFrame } from "../http/text-frame.ts";
+import type { ToldMessage } from "./told-message.ts";
 
 /** The near end of one channel. The subscription that opened it disposes of it. */
 export interface Channel extends Disposable {
   /** `answered` is called when the peer is done with it, or when nobody waits for that any more. */
-  tell(message: string, answered: () => void): void;
+  tell(message: ToldMessage, answered: () => void): void;
 }
 
 /** The channels of one connection. */
 export class Channels {
-  readonly #send: (text: string) => void;
+  readonly #send: (frame: TextFrame) => void;
   readonly #open = new Map<number, (() => void)[]>();
 
-  constructor(send: (text: string) => void) {
+  constructor(send: (frame: TextFrame) => void) {
     this.#send = send;
   }
 
@@ -27,7 +29,7 @@ export class Channels {
     return {
       tell: (message, answered) => {
         told.push(answered);
-        this.#send(`{"channel":${channel},"message":${message}}`);
+        this.#send(message.on(channel));
       },
       [Symbol.dispose]: () => {
         this.#open.delete(channel);

@@ -3,7 +3,7 @@ import type { WebSocket } from "ws";
 import { KumikoError, type Timers } from "../../base/index.ts";
 import type { Hall } from "../hall.ts";
 import type { Visitor } from "../http/door.ts";
-import type { OutflowLimits } from "../http/outflow.ts";
+import type { OutflowLimits, Wire } from "../http/outflow.ts";
 import { Caller, type CallerLimits } from "./caller.ts";
 import { Transport } from "./transport.ts";
 import { wireError } from "./wire-error.ts";
@@ -14,6 +14,7 @@ export interface ConnectionOptions {
   /** What the log calls it, and the line of sight of calls that name none. */
   readonly name: string;
   readonly timers: Timers;
+  readonly wire: Wire;
   readonly registerFolder?: RegisterFolder | undefined;
   readonly outflow?: OutflowLimits | undefined;
   readonly limits?: Partial<CallerLimits> | undefined;
@@ -40,6 +41,7 @@ export function serve(
         log.debug({ err: error }, "an RPC connection ended");
       },
     },
+    options.wire,
     options.outflow,
   );
   const log = hall.log.child({ connection: name });

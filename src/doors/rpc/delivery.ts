@@ -43,10 +43,16 @@ export class Delivery<Event> {
 
   add(events: readonly Event[]): void {
     if (this.#stopped) return;
-    for (const event of events) {
-      this.#waiting.push(event);
-      this.#waitingUnits += this.#ports.weigh(event);
+    let units = 0;
+    for (const event of events) units += this.#ports.weigh(event);
+    const fits = events.length === 1 || (events.length <= EVENTS && units <= UNITS);
+    if (fits && this.#waiting.length === 0 && this.#mayTell()) {
+      // The very list that others are told too: the message is theirs as well.
+      this.#tell(events, units);
+      return;
     }
+    for (const event of events) this.#waiting.push(event);
+    this.#waitingUnits += units;
     this.pump();
   }
 
@@ -60,15 +66,7 @@ export class Delivery<Event> {
 
   /** Sends what may be sent now. */
   pump(): void {
-    while (
-      !this.#stopped &&
-      this.#waiting.length > 0 &&
-      this.#sent.length < this.#ports.window &&
-      (this.#sent.length === 0 || this.#sentUnits < UNANSWERED) &&
-      !this.#ports.paused()
-    ) {
-      this.#send();
-    }
+    while (!this.#stopped && this.#waiting.length > 0 && this.#mayTell()) this.#send();
     if (this.#waiting.length === 0) this.#room?.();
   }
 
@@ -80,6 +78,14 @@ export class Delivery<Event> {
     this.#room?.();
   }
 
+  #mayTell(): boolean {
+    return (
+      this.#sent.length < this.#ports.window &&
+      (this.#sent.length === 0 || this.#sentUnits < UNANSWERED) &&
+      !this.#ports.paused()
+    );
+  }
+
   #send(): void {
     let count = 0;
     let units = 0;
@@ -89,6 +95,10 @@ export class Delivery<Event> {
     }
     const events = this.#waiting.splice(0, count);
     this.#waitingUnits -= units;
+    this.#tell(events, units);
+  }
+
+  #tell(events: readonly Event[], units: number): void {
     this.#sentUnits += units;
     this.#sent.push(units);
     this.#ports.tell(this.#ports.message(events), this.#answered, this.#failed);

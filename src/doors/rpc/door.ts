@@ -19,10 +19,10 @@ export function createRpcDoor(hall: Hall, options: RpcDoorOptions = {}): SocketD
   let connections = 0;
   return {
     path: "/rpc",
-    accept(socket, visitor) {
+    accept(socket, visitor, wire) {
       connections++;
       const name = `rpc-${connections}`;
-      serve(socket, visitor, { ...rest, timers, hall, name });
+      serve(socket, visitor, { ...rest, timers, hall, name, wire });
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { FeedEvent, Kernel } from "../../kernel/index.ts";
 import type { LiveEvent, LiveTopic } from "../../protocol/index.ts";
-import { plainEvent, wireUnits } from "./plain-event.ts";
+import { blockMessage, wireUnits } from "./plain-event.ts";
 import type { Source } from "./subscription.ts";
 
 /** What a live event takes in a message. */
@@ -11,11 +11,7 @@ export function blockSource(head: number, open: Source<FeedEvent>["open"]): Sour
   return {
     open,
     weigh: wireUnits,
-    message: (events) => ({
-      kind: "blocks",
-      events: events.map(plainEvent),
-      position: events.at(-1)!.position,
-    }),
+    message: blockMessage,
     isPast: (events) => events.at(-1)!.position <= head,
   };
 }

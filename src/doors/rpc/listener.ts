@@ -1,7 +1,7 @@
 import { KumikoError } from "../../base/index.ts";
 import { type FeedMessage, type RpcCallback, rpcChannel } from "../../protocol/index.ts";
 import type { Channels } from "./channels.ts";
-import { messageText } from "./plain-event.ts";
+import { ToldMessage } from "./told-message.ts";
 
 /** Messages under way to a callback, and on a channel, where several are answered at once. */
 const CALLBACK_WINDOW = 2;
@@ -30,7 +30,7 @@ export function listenerOf(given: unknown, channels: Channels | undefined): List
   const channel = channels.open(data.channel);
   return {
     window: CHANNEL_WINDOW,
-    tell: (message, answered) => channel.tell(messageText(message), answered),
+    tell: (message, answered) => channel.tell(ToldMessage.of(message), answered),
     [Symbol.dispose]: () => channel[Symbol.dispose](),
   };
 }

@@ -4,9 +4,19 @@ import type { FeedMessage } from "../../protocol/index.ts";
 const plain = new WeakMap<FeedEvent, { event: FeedEvent; units: number }>();
 const texts = new WeakMap<FeedEvent, string>();
 
-/** An event without what is undefined, which would cross the wire; made once for all who are told of it. */
-export function plainEvent(event: FeedEvent): FeedEvent {
-  return prepared(event).event;
+const messages = new WeakMap<readonly FeedEvent[], FeedMessage>();
+
+/** Events without what is undefined, which would cross the wire; made once for all who are told the same list. */
+export function blockMessage(events: readonly FeedEvent[]): FeedMessage {
+  let message = messages.get(events);
+  if (message === undefined) {
+    const plainEvents = events.map((event) => prepared(event).event);
+    Object.freeze(plainEvents);
+    const { position } = events.at(-1)!;
+    message = Object.freeze({ kind: "blocks", events: plainEvents, position });
+    messages.set(events, message);
+  }
+  return message;
 }
 
 /** What an event takes in a message, in UTF-16 units. */

@@ -3,9 +3,11 @@ import type { RawData, WebSocket } from "ws";
 import { KumikoError, type Timers } from "../../base/index.ts";
 import { closeCodes, type CloseReason } from "../../protocol/index.ts";
 import { parseJson } from "../http/body.ts";
-import { Outflow, outflowLimits, type OutflowLimits } from "../http/outflow.ts";
+import { Outflow, outflowLimits, type OutflowLimits, type Wire } from "../http/outflow.ts";
+import { TextFrame } from "../http/text-frame.ts";
 import { Answers } from "./answers.ts";
 import { Channels } from "./channels.ts";
+import { soon } from "./soon.ts";
 import { type Vetted, vetMessage } from "./vet-message.ts";
 
 /** Characters of messages that are sent as one frame. */
@@ -49,7 +51,7 @@ export interface TransportPorts {
 export class Transport implements RpcTransportWithCustomEncoding {
   readonly encodingLevel = "jsonCompatible";
   /** What subscriptions tell, between the library's messages. */
-  readonly channels = new Channels((text) => this.#sendText(text));
+  readonly channels = new Channels((frame) => this.#queue(frame));
   readonly #socket: WebSocket;
   readonly #ports: TransportPorts;
   readonly #outflow: Outflow;
@@ -70,13 +72,18 @@ export class Transport implements RpcTransportWithCustomEncoding {
   #stall: { cancel(): void } | undefined;
   #full: { cancel(): void } | undefined;
   #slow: { cancel(): void } | undefined;
-  #outgoing: string[] = [];
+  #outgoing: (string | TextFrame)[] = [];
   #outgoingCharacters = 0;
   #flushing = false;
   #batches = false;
   #failed: Error | undefined;
 
-  constructor(socket: WebSocket, ports: TransportPorts, limits: OutflowLimits = outflowLimits) {
+  constructor(
+    socket: WebSocket,
+    ports: TransportPorts,
+    wire: Wire,
+    limits: OutflowLimits = outflowLimits,
+  ) {
     this.#socket = socket;
     this.#limits = limits;
     this.#ports = ports;
@@ -100,6 +107,7 @@ export class Transport implements RpcTransportWithCustomEncoding {
         overflowed: () => this.end("resync"),
       },
       { pause: limits.pause, end: limits.end * ANSWERS },
+      wire,
     );
     socket.on("message", (data, binary) => this.#take(data, binary));
     socket.once("close", (code, reason) =>
@@ -121,7 +129,7 @@ export class Transport implements RpcTransportWithCustomEncoding {
   send(message: unknown): number {
     const text = JSON.stringify(message);
     if (isRelease(message)) this.#sendLater(text);
-    else this.#sendText(text);
+    else this.#queue(text);
     if (isAnswer(message)) {
       this.#answers.sent(message[1], text.length);
       this.#waitForRoom();
@@ -154,32 +162,35 @@ export class Transport implements RpcTransportWithCustomEncoding {
     this.#socket.once("close", () => giveUp.cancel());
   }
 
-  #sendText(text: string): void {
+  #queue(message: string | TextFrame): void {
     if (!this.#batches) {
-      this.#outflow.send(text);
+      this.#outflow.send(message);
       return;
     }
     if (!this.#flushing) {
       this.#flushing = true;
-      setImmediate(() => this.#flush());
+      soon(this.#flush);
     }
-    this.#outgoing.push(text);
-    this.#outgoingCharacters += text.length;
+    this.#outgoing.push(message);
+    this.#outgoingCharacters += textOf(message).length;
     if (this.#outgoingCharacters > BATCH) this.#flush();
   }
 
   #sendLater(text: string): void {
     if (this.#batches && this.#outgoing.length < LATER) this.#outgoing.push(text);
-    else this.#sendText(text);
+    else this.#queue(text);
   }
 
-  #flush(): void {
+  readonly #flush = (): void => {
     this.#flushing = false;
     const messages = this.#outgoing;
+    const [only] = messages;
+    if (only === undefined) return;
     this.#outgoing = [];
     this.#outgoingCharacters = 0;
-    if (messages.length > 0) this.#outflow.send(messages.join("\n"));
-  }
+    // One that is alone goes as it is: it may be a frame that others are sent too.
+    this.#outflow.send(messages.length === 1 ? only : messages.map(textOf).join("\n"));
+  };
 
   #take(data: RawData, binary: boolean): void {
     if (this.#failed !== undefined) return;
@@ -329,6 +340,10 @@ export class Transport implements RpcTransportWithCustomEncoding {
  */
 function isRelease(message: unknown): boolean {
   return Array.isArray(message) && message[0] === "release" && Number(message[1]) > 0;
+}
+
+function textOf(message: string | TextFrame): string {
+  return typeof message === "string" ? message : message.text;
 }
 
 /** An answer to a call of the peer's. */
