@@ -620,26 +620,26 @@ describe("over the wire", () => {
         .split("\n")
         .filter((each) => each.startsWith("{")))
         messages.push(channelMessage.parse(JSON.parse(text)).message);
-      if (messages.length === 32) arrived.resolve();
+      if (messages.length === 65) arrived.resolve();
     });
     await kernel.feed({ channel: 7 });
     const twice = await refused(kernel.feed({ channel: 7 }));
     expect(twice.code).toBe("already_exists");
-    for (let at = 1; at <= 50; at++) {
+    for (let at = 1; at <= 80; at++) {
       const splices = [{ at: 0, remove: 0, insert: "x" }];
       await kernel.pushOps({ block_id: block, base_version: 1, splices });
     }
     await arrived.promise;
     await kernel.position();
     // What begins counts as one; what waited comes together once there is room.
-    expect(messages).toHaveLength(33);
-    socket.send('{"channel":7,"done":33}');
+    expect(messages).toHaveLength(65);
+    socket.send('{"channel":7,"done":65}');
     socket.send('{"channel":8,"done":1}');
     const { position } = await kernel.position();
-    while (messages.length < 34) await kernel.position();
+    while (messages.length < 66) await kernel.position();
     const told = messages.flatMap((each) => (each.kind === "blocks" ? each.events : []));
     expect(told.map((event) => event.position)).toEqual(
-      Array.from({ length: 50 }, (_, at) => position - 49 + at),
+      Array.from({ length: 80 }, (_, at) => position - 79 + at),
     );
   });
 

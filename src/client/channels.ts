@@ -1,7 +1,7 @@
 import type { FeedMessage } from "../protocol/index.ts";
 
 /** The server is told what we are done with after so many messages, or characters, and at the end. */
-const MESSAGES = 8;
+const MESSAGES = 32;
 const CHARACTERS = 64 * 1024;
 
 interface Open {

@@ -171,7 +171,7 @@ export class KumikoClient implements AsyncDisposable {
 
   catchingUp(feed: object, behind: boolean): void {
     if (behind) this.#behind.add(feed);
-    else this.#behind.delete(feed);
+    else if (!this.#behind.delete(feed)) return;
     this.#tell();
   }
 

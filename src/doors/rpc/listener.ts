@@ -5,7 +5,7 @@ import { ToldMessage } from "./told-message.ts";
 
 /** Messages under way to a callback, and on a channel, where several are answered at once. */
 const CALLBACK_WINDOW = 2;
-const CHANNEL_WINDOW = 32;
+const CHANNEL_WINDOW = 64;
 
 /** Who is told, whichever way. The subscription owns it. */
 export interface Listener extends Disposable {
