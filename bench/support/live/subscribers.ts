@@ -1,14 +1,18 @@
 /** Five hundred connections that follow one kernel while somebody edits it. */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { row, type Row } from "../../harness.ts";
+import { calledNow } from "./arrivals.ts";
 import { ServerProcess } from "./server-process.ts";
 
 const SUBSCRIBERS = 500;
+/** One process that parses what all are told would be measured instead of the server. */
+const PROCESSES = 4;
 const EDITS_PER_SECOND = 50;
 const SECONDS = 60;
 const WARM_UP_SECONDS = 5;
-/** Milliseconds after which what was not delivered is missing. */
-const LATE = 30_000;
 
 export async function* subscriberMeasures(): AsyncGenerator<Row> {
   const { p99, growth } = await follow(SECONDS);
@@ -26,36 +30,13 @@ async function follow(seconds: number): Promise<{ p99: number; growth: number }>
     context: "main",
     arguments: { role: "model", kind: "text", content: "A line of ordinary length.\n".repeat(50) },
   })) as { block_id: string };
-  const called = new Map<number, number>();
-  const latencies: number[] = [];
-  const all = Promise.withResolvers<void>();
-  let delivered = 0;
-  let wanted = Infinity;
-  for (let count = 0; count < SUBSCRIBERS; count++) {
-    const client = clients.use(server.connect());
-    client.kernel("bench").feed((news) => {
-      if (news.kind !== "blocks") return;
-      const now = performance.now();
-      for (const { change } of news.events) {
-        if (change.kind !== "text") continue;
-        delivered++;
-        if (delivered === wanted) all.resolve();
-        const number = Number(/^(\d+) /.exec(change.splices[0]?.insert ?? "")?.[1]);
-        const begun = called.get(number);
-        if (begun !== undefined) latencies.push(now - begun);
-      }
-    });
-    await client.connected();
-  }
+  const followers = await Promise.all(
+    Array.from({ length: PROCESSES }, () => startFollowers(server, SUBSCRIBERS / PROCESSES)),
+  );
   let number = 0;
   const edit = async (): Promise<void> => {
     number += 1;
-    called.set(number, performance.now());
-    const operation = {
-      op: "insert",
-      line: 0,
-      content: `${number} is what this line begins with.`,
-    };
+    const operation = { op: "insert", line: 0, content: calledNow(number) };
     await writer.executeTool({
       name: "block_edit",
       arguments: { block_id: block, operations: [operation], base_version: 1 },
@@ -74,14 +55,46 @@ async function follow(seconds: number): Promise<{ p99: number; growth: number }>
   };
   await edits(WARM_UP_SECONDS);
   const before = await server.megabytes();
-  latencies.length = 0;
-  called.clear();
+  for (const follower of followers) follower.send({});
   await edits(seconds);
-  wanted = number * SUBSCRIBERS;
-  if (delivered === wanted) all.resolve();
-  await Promise.race([all.promise, sleep(LATE)]);
-  if (delivered !== wanted) throw new Error(`${delivered} of ${wanted} events were delivered`);
+  const told = await Promise.all(followers.map((each) => arrivedAt(each, number)));
   const growth = (await server.megabytes()) - before;
-  latencies.sort((a, b) => a - b);
+  const missing = told.reduce((sum, each) => sum + each.missing, 0);
+  if (missing > 0) throw new Error(`${missing} subscribers were not told everything`);
+  const latencies = Float64Array.from(told.flatMap((each) => [...each.latencies])).toSorted();
   return { p99: latencies[Math.floor(latencies.length * 0.99)]!, growth };
+}
+
+async function startFollowers(server: ServerProcess, count: number): Promise<ChildProcess> {
+  const script = fileURLToPath(new URL("./subscriber-process.ts", import.meta.url));
+  const child = fork(script, [server.url, server.token, String(count)], {
+    serialization: "advanced",
+    stdio: "inherit",
+  });
+  await answerOf(child);
+  return child;
+}
+
+interface Told {
+  readonly latencies: Float64Array;
+  /** Subscribers that did not get the last edit in time. */
+  readonly missing: number;
+}
+
+async function arrivedAt(follower: ChildProcess, last: number): Promise<Told> {
+  follower.send({ last });
+  const told = (await answerOf(follower)) as Told;
+  const gone = once(follower, "exit");
+  follower.disconnect();
+  await gone;
+  return told;
+}
+
+async function answerOf(child: ChildProcess): Promise<unknown> {
+  const gone = once(child, "exit").then(() => {
+    throw new Error("a process of subscribers ended by itself");
+  });
+  const [answer] = (await Promise.race([once(child, "message"), gone])) as [unknown];
+  gone.catch(() => undefined);
+  return answer;
 }
