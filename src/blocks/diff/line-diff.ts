@@ -40,14 +40,44 @@ export function diffLines<Line extends string | number>(
   newLines: readonly Line[],
   options: DiffOptions = {},
 ): LineDiff {
+  const { start, oldEnd, newEnd } = differing(oldLines, newLines);
+  const whole = { oldStart: start, oldEnd, newStart: start, newEnd };
+  if (start === oldEnd || start === newEnd)
+    return { ranges: oldEnd === newEnd ? [] : [whole], coarse: false };
   const clock = options.clock ?? monotonicClock;
   const matching = new Matching(
-    intern(oldLines, newLines),
+    intern(oldLines.slice(start, oldEnd), newLines.slice(start, newEnd)),
     clock,
     clock.now() + (options.deadlineMs ?? defaultDeadlineMs),
   );
   matching.run();
-  return { ranges: rangesOf(matching.partner, newLines.length), coarse: matching.coarse };
+  const ranges = rangesOf(matching.partner, newEnd - start).map((range) => moved(range, start));
+  return { ranges, coarse: matching.coarse };
+}
+
+/** Where the two differ, at most: most edits are small, and what is equal around them is not worth a number each. */
+function differing<Line>(
+  oldLines: readonly Line[],
+  newLines: readonly Line[],
+): { readonly start: number; readonly oldEnd: number; readonly newEnd: number } {
+  let start = 0;
+  let oldEnd = oldLines.length;
+  let newEnd = newLines.length;
+  while (start < oldEnd && start < newEnd && oldLines[start] === newLines[start]) start++;
+  while (oldEnd > start && newEnd > start && oldLines[oldEnd - 1] === newLines[newEnd - 1]) {
+    oldEnd--;
+    newEnd--;
+  }
+  return { start, oldEnd, newEnd };
+}
+
+function moved({ oldStart, oldEnd, newStart, newEnd }: ChangedRange, by: number): ChangedRange {
+  return {
+    oldStart: oldStart + by,
+    oldEnd: oldEnd + by,
+    newStart: newStart + by,
+    newEnd: newEnd + by,
+  };
 }
 
 /**
