@@ -157,11 +157,8 @@ const commandWays: readonly Way[] = [
 
 /** What it gave: an answer, or what it refused, whatever form the door gives refusals. */
 function mcpOutcome({ result, error }: RpcAnswer): unknown {
-  const { structuredContent, isError } = (result ?? {}) as {
-    structuredContent?: { error?: Told };
-    isError?: boolean;
-  };
-  const refused = isError === true ? structuredContent?.error : undefined;
+  const { _meta: meta } = (result ?? {}) as { _meta?: { "kumiko/error"?: Told } };
+  const refused = meta?.["kumiko/error"];
   const told = refused ?? (error?.data as { kumiko?: Told } | undefined)?.kumiko;
   if (told === undefined) return result ?? error;
   return new KumikoError(told.code as "denied", JSON.stringify(told), told.facts as never);
@@ -175,11 +172,8 @@ interface Told {
 /** y, n or h; what was asked in vain for another reason than the rules counts as allowed. */
 function letterOf(result: unknown): string {
   // Where each block is answered for by itself.
-  const { structuredContent, ["_meta"]: meta } = Object(result) as {
-    structuredContent?: object;
-    _meta?: { "kumiko/answer"?: object };
-  };
-  const answer = (structuredContent ?? meta?.["kumiko/answer"] ?? Object(result)) as {
+  const { _meta: meta } = Object(result) as { _meta?: { "kumiko/answer"?: object } };
+  const answer = (meta?.["kumiko/answer"] ?? Object(result)) as {
     unavailable?: { error: Told }[];
   };
   const told: Told | undefined =

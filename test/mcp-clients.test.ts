@@ -10,6 +10,7 @@ import { StreamableHTTPClientTransport as OldHttp } from "@modelcontextprotocol/
 import { ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
 import { type RunningServer, startServer } from "../src/app/server.ts";
+import { dataIn } from "./support/mcp.ts";
 import { root } from "./support/process.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
@@ -26,7 +27,7 @@ interface AnyClient extends AsyncDisposable {
 interface Called {
   readonly isError?: boolean | undefined;
   readonly content?: unknown;
-  readonly structuredContent?: unknown;
+  readonly _meta?: unknown;
 }
 
 interface Place {
@@ -81,7 +82,7 @@ async function oldClient(place: Place): Promise<AnyClient> {
   return {
     revision: "2025-11-25",
     tools: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: (name, input) => client.callTool({ name, arguments: input }) as Promise<Called>,
+    call: (name, input) => client.callTool({ name, arguments: input }),
     read: async (uri) => textOf((await client.readResource({ uri })).contents),
     listen: async (uri) => {
       await client.subscribeResource({ uri });
@@ -138,8 +139,8 @@ async function firstDay(client: AnyClient, kernel: string, actor: string): Promi
     kind: "text",
     content: "one\ntwo\n",
   });
-  expect(created.structuredContent).toMatchObject({ version: 1 });
-  const { block_id } = created.structuredContent as { block_id: string };
+  expect(dataIn(created)).toMatchObject({ version: 1 });
+  const { block_id } = dataIn(created) as { block_id: string };
   expect(block_id).toMatch(new RegExp(`^main~${actor}~\\d+$`));
   const read = await client.call("block_read", { block_id });
   expect(JSON.stringify(read.content)).toContain("version 1, 2 lines");
@@ -147,13 +148,13 @@ async function firstDay(client: AnyClient, kernel: string, actor: string): Promi
   const next = await client.listen(uri);
   const operations = [{ op: "insert", line: 2, content: "three" }];
   const edited = await client.call("block_edit", { block_id, operations });
-  expect(edited.structuredContent).toMatchObject({ version: 2 });
+  expect(dataIn(edited)).toMatchObject({ version: 2 });
   expect(await next()).toBe(uri);
   expect(await client.read(uri)).toBe("one\ntwo\nthree\n");
   const refused = await client.call("block_read", { block_id: "main~nobody~1" });
   expect(refused).toMatchObject({
     isError: true,
-    structuredContent: { error: { code: "unknown_block" } },
+    _meta: { "kumiko/error": { code: "unknown_block" } },
   });
   await expect(client.call("block_raed", {})).rejects.toThrow(/Did you mean block_read/);
 }
@@ -165,7 +166,7 @@ for (const [name, { connect, revision }] of Object.entries(clients)) {
       const args = [KUMIKO, "mcp", "--home", join(folder.path, ".home")];
       await using client = await connect({ args, folder: folder.path });
       expect(client.revision).toBe(revision);
-      const listed = (await client.call("block_list", {})).structuredContent;
+      const listed = dataIn(await client.call("block_list", {}));
       expect(listed).toMatchObject({ blocks: [] });
       await firstDay(client, kernelOf(folder.path), "test-client");
     });

@@ -99,7 +99,7 @@ for (const [revision, connect] of Object.entries(revisions)) {
       const meta = { "kumiko/call": "c1" };
       const first = await client.call("tools/call", calling("block_create", BLOCK, meta));
       expect(first.result).toMatchObject({
-        structuredContent: { block_id: "side~claude-code~1" },
+        _meta: { "kumiko/answer": { block_id: "side~claude-code~1" } },
       });
       const again = await client.call("tools/call", calling("block_create", BLOCK, meta));
       expect(again.result).toEqual(first.result);
@@ -107,7 +107,7 @@ for (const [revision, connect] of Object.entries(revisions)) {
       const reused = await client.call("tools/call", calling("block_create", changed, meta));
       expect(reused.result).toMatchObject({
         isError: true,
-        structuredContent: { error: { code: "call_reused" } },
+        _meta: { "kumiko/error": { code: "call_reused" } },
       });
       // Two readers of one actor have read different things.
       const block_id = "side~claude-code~1";
@@ -117,12 +117,12 @@ for (const [revision, connect] of Object.entries(revisions)) {
       const edit = (reader: string) =>
         calling("block_edit", { block_id, operations }, { "kumiko/reader": reader });
       expect((await client.call("tools/call", edit("right"))).result).toMatchObject({
-        structuredContent: { error: { code: "base_required" } },
+        _meta: { "kumiko/error": { code: "base_required" } },
       });
       expect((await client.call("tools/call", edit("left"))).result?.["isError"]).toBeUndefined();
       const elsewhere = { "kumiko/kernel": "main", "kumiko/context": "main" };
       const listed = await client.call("tools/call", calling("block_list", {}, elsewhere));
-      expect(listed.result).toMatchObject({ structuredContent: { blocks: [] } });
+      expect(listed.result).toMatchObject({ _meta: { "kumiko/answer": { blocks: [] } } });
     });
 
     it("lets nobody act as another, write or enter without the scope for it", async () => {
@@ -140,7 +140,8 @@ for (const [revision, connect] of Object.entries(revisions)) {
           : mcp.raw2026(reading.token, headers);
       const refused = async (headers: Record<string, string>, name: string, input: object) => {
         const answer = await (await as(headers)).call("tools/call", calling(name, input));
-        return (answer.result!["structuredContent"] as { error?: { code: string } }).error?.code;
+        const { _meta: meta } = answer.result as { _meta: { "kumiko/error"?: { code: string } } };
+        return meta["kumiko/error"]?.code;
       };
       expect(await refused({}, "block_create", BLOCK)).toBe("forbidden");
       expect(await refused({ "kumiko-actor": "ann" }, "block_list", {})).toBe("forbidden");
@@ -163,7 +164,7 @@ for (const [revision, connect] of Object.entries(revisions)) {
       };
       for (const actor of ["ann", "<b>any text"]) {
         expect((await named(actor)).result).toMatchObject({
-          structuredContent: { error: { code: "forbidden" } },
+          _meta: { "kumiko/error": { code: "forbidden" } },
         });
         expect(mcp.hall.clients.list().map((each) => each.actor)).not.toContain(actor);
       }
@@ -225,7 +226,7 @@ for (const [revision, connect] of Object.entries(revisions)) {
         await new Promise(setImmediate);
         expect(aborted).toBe(false);
         slow.end();
-        expect((await answering).result).toMatchObject({ structuredContent: {} });
+        expect((await answering).result).toMatchObject({ _meta: { "kumiko/answer": {} } });
       });
     }
 
@@ -314,7 +315,10 @@ for (const [revision, connect] of Object.entries(revisions)) {
       time.pass(1_000);
       expect(await stream.next()).toMatchObject({ ...told, params: { progress: 2 } });
       slow.end();
-      expect(await stream.next()).toMatchObject({ id: 9, result: { structuredContent: {} } });
+      expect(await stream.next()).toMatchObject({
+        id: 9,
+        result: { _meta: { "kumiko/answer": {} } },
+      });
     });
   });
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { HomeFolder } from "../src/app/index.ts";
 import { startServer } from "../src/app/server.ts";
 import { openWorld } from "../src/app/world.ts";
-import type { Message } from "./support/mcp.ts";
+import { dataIn, type Message } from "./support/mcp.ts";
 import { CLIENT, Pipe } from "./support/pipe.ts";
 import { root, runProgram } from "./support/process.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
@@ -53,12 +53,14 @@ describe("kumiko mcp", { timeout: 30_000 }, () => {
       expect(answers).toHaveLength(8);
       const byId = new Map(answers.map((answer) => [answer.id ?? null, answer]));
       expect(byId.get("init")?.result).toMatchObject({ serverInfo: { name: "kumiko" } });
-      expect(byId.get(1)?.result).toMatchObject({ structuredContent: { block_id: "main~pipe~1" } });
+      expect(byId.get(1)?.result).toMatchObject({
+        _meta: { "kumiko/answer": { block_id: "main~pipe~1" } },
+      });
       expect(byId.get(2)?.error?.message).toContain("Did you mean block_read?");
       expect(byId.get(3)?.result).toHaveProperty("resources");
       expect(byId.get(4)?.error?.code).toBe(-32_601);
       expect(byId.get(5)).toHaveProperty("error");
-      expect(byId.get(6)?.result).toHaveProperty("structuredContent");
+      expect(dataIn(byId.get(6)?.result)).toMatchObject({ truncated: false });
       expect(byId.get(null)?.error?.code).toBe(-32_700);
     });
   }
@@ -72,7 +74,7 @@ describe("kumiko mcp", { timeout: 30_000 }, () => {
       await using client = new Pipe(home, folder.path, "--kernel", "mine", "--tools", "all");
       await client.begin();
       const created = await client.call("block_create", { role: "model", kind: "text" });
-      const { block_id } = created.result!["structuredContent"] as { block_id: string };
+      const { block_id } = dataIn(created.result) as { block_id: string };
       await client.call("block_append", { block_id, text: "not flushed" });
       const ended = once(client.process, "exit") as Promise<[number | null]>;
       if (how === "SIGTERM") client.process.kill("SIGTERM");
@@ -118,7 +120,7 @@ describe("kumiko mcp", { timeout: 30_000 }, () => {
       await using second = new Pipe(home, folder.path, "--actor", "second");
       await second.begin();
       const created = await first.call("block_create", CREATE);
-      const { block_id } = created.result!["structuredContent"] as { block_id: string };
+      const { block_id } = dataIn(created.result) as { block_id: string };
       const listed = await second.call("block_list", {});
       expect(JSON.stringify(listed.result)).toContain(block_id);
       const resources = await second.ask("resources/list", {});
@@ -131,7 +133,7 @@ describe("kumiko mcp", { timeout: 30_000 }, () => {
       // Now the second is the server: its session, what it listens to and its calls go on.
       const operations = [{ op: "insert", line: 1, content: "two" }];
       const edited = await second.call("block_edit", { block_id, operations, base_version: 1 });
-      expect(edited.result).toMatchObject({ structuredContent: { version: 2 } });
+      expect(edited.result).toMatchObject({ _meta: { "kumiko/answer": { version: 2 } } });
       expect(await second.update()).toBe(uri);
       const read = await second.call("block_read", { block_id, line_numbers: false });
       expect(JSON.stringify(read.result)).toContain("one\\ntwo\\n");

@@ -4,7 +4,7 @@ import { toolProfile } from "../src/doors/mcp/profile.ts";
 import { listTools } from "../src/doors/mcp/tool-listing.ts";
 import { fileTools } from "../src/files/index.ts";
 import { blockStreams, blockTools, type Tool, ToolRegistry } from "../src/tools/index.ts";
-import { openMcp, type RpcAnswer } from "./support/mcp.ts";
+import { dataIn, openMcp, type RpcAnswer } from "./support/mcp.ts";
 import { refusal } from "./support/refusal.ts";
 
 const registry = new ToolRegistry([...blockTools, ...fileTools, ...blockStreams]);
@@ -109,7 +109,7 @@ describe("answers for models", () => {
     const operations = [{ op: "replace", start_line: 1, end_line: 2, content: "B" }];
     const edited = await call("block_edit", { block_id, operations, message: "louder" });
     expect(read(edited)).toBe("main~ann~1 is now version 2 (edit e1-2).");
-    expect(edited.result?.["structuredContent"]).toEqual({
+    expect(dataIn(edited.result)).toEqual({
       block_id,
       version: 2,
       edit: "e1-2",
@@ -141,7 +141,7 @@ describe("answers for models", () => {
     );
     expect(read(await call("block_redo", {}))).toMatch(/^Brought back e1-2 of ann/);
     const streamed = await call("block_create", { role: "model", kind: "text" });
-    const { block_id: stream } = streamed.result!["structuredContent"] as { block_id: string };
+    const { block_id: stream } = dataIn(streamed.result) as { block_id: string };
     expect(
       read(await call("block_append", { block_id: stream, text: "one", flush: true })),
     ).toMatch(/^Taken: 3 characters so far\. main~ann~2 is on disk up to version \d+\.$/);
@@ -149,7 +149,23 @@ describe("answers for models", () => {
       /\nIt is done\.$/,
     );
     const synced = await call("block_sync", { position: 0 });
-    expect(JSON.parse(read(synced))).toEqual(synced.result?.["structuredContent"]);
+    expect(JSON.parse(read(synced))).toEqual(dataIn(synced.result));
+  });
+
+  it("are only text where clients look for what to show a model", async () => {
+    await using mcp = await openMcp();
+    const call = (name: string, input: object) =>
+      mcp.raw2026().call("tools/call", { name, arguments: input });
+    const block = { role: "user", kind: "text", content: "a" };
+    const answered = await call("block_create", block);
+    const refused = await call("block_read", { block_id: "main~nobody~1" });
+    for (const { result } of [answered, refused])
+      expect(Object.keys(result!)).not.toContain("structuredContent");
+    expect(refused.result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/^unknown_block: .*\n.*block_list/) }],
+      _meta: { "kumiko/error": { code: "unknown_block" } },
+    });
   });
 
   it("give what others did meanwhile with the edit", async () => {
@@ -179,7 +195,7 @@ describe("answers for models", () => {
     const refused = await other.call("tools/call", replace("his"));
     expect(refused.result).toMatchObject({
       isError: true,
-      structuredContent: { error: { code: "conflict", facts: { version: 2 } } },
+      _meta: { "kumiko/error": { code: "conflict", facts: { version: 2 } } },
     });
     expect(read(refused)).toMatch(
       /^conflict: Operation 0 was not made: .* by ann\..*\nChanged by ann \(version 2\)\.\nVersion 2 has, lines counted from 0:\n0 one\n1 hers\nThe lines above are the current text/,
@@ -230,7 +246,7 @@ describe("answers for models", () => {
     const failed = await client.call("tools/call", { name: "test_faulty", arguments: {} });
     expect(failed.result).toMatchObject({
       isError: true,
-      structuredContent: { error: { code: "internal" } },
+      _meta: { "kumiko/error": { code: "internal" } },
     });
     expect(read(failed)).not.toContain("the secret reason");
   });

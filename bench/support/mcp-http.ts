@@ -30,8 +30,8 @@ export async function httpCalls(
     kind: "text",
     content: "one",
   });
-  const { block_id } = (JSON.parse(created) as { result: { structuredContent: Params } }).result
-    .structuredContent;
+  const { result } = JSON.parse(created) as { result: { _meta: { "kumiko/answer": Params } } };
+  const { block_id } = result["_meta"]["kumiko/answer"];
   const connections = Array.from({ length: inFlight }, () => new RawConnection(server.port));
   const run = async (calls: number): Promise<number> => {
     let left = calls;

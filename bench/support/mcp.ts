@@ -82,8 +82,8 @@ async function blockOfOurs(folder: string, lines: readonly string[]): Promise<Co
   const client = await ourServer(folder, project);
   const content = `${lines.join("\n")}\n`;
   const created = await client.call("block_create", { role: "user", kind: "text", content });
-  const { block_id } = created["structuredContent"] as { block_id: string };
-  return working(client, block_id, lines);
+  const { "kumiko/answer": made } = created["_meta"] as { "kumiko/answer": { block_id: string } };
+  return working(client, made.block_id, lines);
 }
 
 async function fileOfOurs(folder: string, lines: readonly string[]): Promise<Contestant> {

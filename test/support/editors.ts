@@ -235,13 +235,13 @@ export class McpEditor implements Editor, AsyncDisposable {
       if (this.#client === client) await this.leave();
       throw new KumikoError("offline", String(error), {}, { cause: error });
     }
-    const { isError, structuredContent, content, _meta } = answer;
+    const { isError, content, _meta } = answer;
     if (isError === true) {
-      const { error } = structuredContent as { error: KumikoError };
+      const error = _meta?.["kumiko/error"] as KumikoError;
       throw new KumikoError(error.code, error.message, error.facts);
     }
     const [first] = content as readonly { readonly text: string }[];
-    return structuredContent ?? { ...(_meta?.["kumiko/answer"] as object), content: first?.text };
+    return { content: first?.text, ...(_meta?.["kumiko/answer"] as object) };
   }
 
   async #connect(): Promise<Client> {

@@ -17,6 +17,11 @@ export interface RpcAnswer {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
 
+/** What a result says to programs. */
+export function dataIn(result: unknown): unknown {
+  return (result as { _meta?: Result } | undefined)?.["_meta"]?.["kumiko/answer"];
+}
+
 /** A client that knows nothing but the wire. */
 export interface RawClient {
   call(method: string, params: Result, headers?: Record<string, string>): Promise<RpcAnswer>;

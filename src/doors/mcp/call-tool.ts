@@ -5,7 +5,7 @@ import { asRefusal, type Host } from "./host.ts";
 import { contextFor, kernelFor } from "./places.ts";
 import { type Sight, sightOfCall } from "./sight.ts";
 import { errorText } from "./tool-error.ts";
-import { type Answer, answerText } from "./tool-text.ts";
+import { type Answer, answerData, answerText } from "./tool-text.ts";
 
 interface ToolCall {
   readonly name: string;
@@ -17,12 +17,18 @@ interface ToolCall {
   readonly signal: AbortSignal;
 }
 
+type RefusalData = ReturnType<KumikoError["toJSON"]>;
+
+/**
+ * There is no structuredContent: Claude Code and Codex show their models that instead of the text, and nothing of what
+ * the text says in a model's words.
+ */
 export interface ToolResult {
   [key: string]: unknown;
   content: { type: "text"; text: string }[];
-  structuredContent?: { [name: string]: unknown };
   isError?: boolean;
-  _meta?: { [key: string]: unknown };
+  /** For programs: what a tool answered, or the refusal. */
+  _meta: { "kumiko/answer"?: Answer; "kumiko/error"?: RefusalData };
 }
 
 /**
@@ -44,12 +50,10 @@ export async function callTool(
     const safe = retrySafe(host.registry, name, input, call);
     const asked = { name, input: safe, given, filter: profile };
     const answer = (await host.call(kernel, asked)) as Answer;
-    const { text, structured } = answerText(tool, answer, input);
+    const text = answerText(tool, answer, input);
     return {
       content: [{ type: "text", text }],
-      ...(structured === undefined
-        ? { _meta: { "kumiko/answer": withoutText(answer) } }
-        : { structuredContent: structured }),
+      _meta: { "kumiko/answer": answerData(tool, answer) },
     };
   } catch (thrown) {
     const error = asRefusal(host, thrown);
@@ -67,15 +71,10 @@ function withProfile(error: KumikoError, profile: ToolFilter): KumikoError {
   return new KumikoError(error.code, `${error.message} ${how}`, error.facts, { cause: error });
 }
 
-/** What a program wants to know of an answer whose text is long: its numbers. */
-function withoutText({ content: _content, diff: _diff, ...numbers }: Answer): Answer {
-  return numbers;
-}
-
 function refusal(error: KumikoError): ToolResult {
   return {
     content: [{ type: "text", text: errorText(error) }],
-    structuredContent: { error: error.toJSON() },
+    _meta: { "kumiko/error": error.toJSON() },
     isError: true,
   };
 }

@@ -12,7 +12,7 @@ const piece = fc.oneof(
 
 function answer(text: string, aside: unknown, texts = 1) {
   const content = Array.from({ length: texts }, () => ({ type: "text", text }));
-  return { jsonrpc: "2.0", id: aside, result: { content, structuredContent: { aside } } };
+  return { jsonrpc: "2.0", id: aside, result: { content, _meta: { aside } } };
 }
 
 it("writes what JSON.stringify writes, the first time and again", () => {

@@ -76,7 +76,7 @@ export async function readResource(
     (await host.call(kernel, { name: tool, input, given, filter: { kind: "all" } })) as Answer;
   if (name.kind === "contexts") {
     const input = { context: name.id, depth: 100, limit: TOLD };
-    const { text } = answerText("block_list", await call("block_list", input), input);
+    const text = answerText("block_list", await call("block_list", input), input);
     return { uri, mimeType: "text/plain", text, _meta: { "kumiko/position": kernel.feed.head } };
   }
   const answer = await call("block_read", { block_id: name.id, line_numbers: false });

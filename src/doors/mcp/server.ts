@@ -4,7 +4,7 @@ import {
   ProtocolError,
   ProtocolErrorCode,
 } from "@modelcontextprotocol/server";
-import { type ErrorCode, KumikoError, type Timers } from "../../base/index.ts";
+import { KumikoError, type Timers } from "../../base/index.ts";
 import type { ToolFilter } from "../../tools/index.ts";
 import { callTool, type ToolResult } from "./call-tool.ts";
 import { asRefusal, type Host } from "./host.ts";
@@ -113,12 +113,10 @@ async function logOutcome(
   connection: Connection,
   context: ServerContext,
   tool: string,
-  { isError, structuredContent }: ToolResult,
+  { _meta: { "kumiko/error": error } }: ToolResult,
 ): Promise<void> {
   if (!connection.wantsLogs(context)) return;
-  const error = structuredContent?.["error"] as { code: ErrorCode; message: string } | undefined;
-  if (isError !== true || error === undefined)
-    return context.mcpReq.log("debug", { tool, outcome: "ok" }, "kumiko");
+  if (error === undefined) return context.mcpReq.log("debug", { tool, outcome: "ok" }, "kumiko");
   const level = error.code === "internal" ? "error" : "info";
   await context.mcpReq.log(level, { tool, outcome: error.code, message: error.message }, "kumiko");
 }

@@ -27,24 +27,22 @@ const forms: { readonly [tool: string]: Form } = {
   file_list: filesText,
 };
 
-/** Their text says all there is: it is not sent a second time as data. */
+/** Their text is long and says all there is: of it only the numbers are sent a second time, as data. */
 const saidByText = new Set(["block_read", "block_diff"]);
 
-/** What a model is given, and what a program is given beside it; each is enough without the other. */
-export function answerText(
-  tool: string,
-  answer: Answer,
-  input: Answer,
-): { readonly text: string; readonly structured: Answer | undefined } {
+/** What a model is given. */
+export function answerText(tool: string, answer: Answer, input: Answer): string {
   const form = forms[tool] ?? ("edit" in answer && "version" in answer ? editText : undefined);
-  const said =
-    form === undefined
-      ? JSON.stringify(answer)
-      : `${form(answer, input)}${conflictsText(answer["conflicts"])}${unsavedText(answer["unsaved"])}`;
-  return {
-    text: said,
-    structured: saidByText.has(tool) ? undefined : answer,
-  };
+  return form === undefined
+    ? JSON.stringify(answer)
+    : `${form(answer, input)}${conflictsText(answer["conflicts"])}${unsavedText(answer["unsaved"])}`;
+}
+
+/** What a program is given beside it. */
+export function answerData(tool: string, answer: Answer): Answer {
+  if (!saidByText.has(tool)) return answer;
+  const { content: _content, diff: _diff, ...numbers } = answer;
+  return numbers;
 }
 
 /** What of one's own did not stand: whoever wrote it hears of it here. */
