@@ -188,6 +188,12 @@ describe("kumiko connect", () => {
     expect(readdirSync(home.folder.path)).not.toContain(".cursor");
   });
 
+  test("says what lets Codex edit where nobody can be asked", async () => {
+    using home = temporaryHome();
+    const { notes } = await home.json(["connect", "codex"]);
+    expect(String(notes)).toContain('mcp_servers.kumiko.default_tools_approval_mode="approve"');
+  });
+
   test("knows no other agents, and says which it knows", async () => {
     using home = temporaryHome();
     const { code, err } = await home.run(["connect", "emacs"]);

@@ -18,7 +18,7 @@ export interface Agent {
   readonly keys: readonly [string, string];
   entry(command: readonly string[]): { readonly [name: string]: unknown };
   /** What a person has to know beside. */
-  readonly note?: string;
+  readonly notes?: readonly string[];
   /** Undefined where none are installed: what the agent's own tools change is blamed on `disk`. */
   readonly hooks?: AgentHooks;
 }
@@ -60,7 +60,10 @@ export const agents: { readonly [name in AgentName]: Agent } = {
     global: ".codex/config.toml",
     keys: ["mcp_servers", "kumiko"],
     entry: ([command, ...args]) => ({ command, args }),
-    note: "Codex reads a folder's own file only when it trusts the folder.",
+    notes: [
+      "Codex reads a folder's own file only when it trusts the folder.",
+      "Codex asks before an edit by Kumiko's tools, and `codex exec`, where nobody can answer, refuses it: -c 'mcp_servers.kumiko.default_tools_approval_mode=\"approve\"' lets it.",
+    ],
   },
   opencode: {
     title: "opencode",

@@ -330,13 +330,9 @@ function chosenCommands(terminal: Terminal, name: string, flags: ConnectFlags): 
   return { command, hook: sharedCommand(terminal, words).command, notes };
 }
 
-function notesOf({ title, note, hooks }: Agent, notes: readonly string[]): string[] {
+function notesOf({ title, notes: own = [], hooks }: Agent, notes: readonly string[]): string[] {
   const unhooked = `No hooks are installed for ${title}: what it changes with its own tools is blamed on \`disk\`.`;
-  return [
-    ...notes,
-    ...(note === undefined ? [] : [note]),
-    ...(hooks === undefined ? [unhooked] : []),
-  ];
+  return [...notes, ...own, ...(hooks === undefined ? [unhooked] : [])];
 }
 
 function described(
