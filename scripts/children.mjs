@@ -37,27 +37,42 @@ function endAsStopped() {
 }
 
 /**
- * Runs a program to its end. With `capture` its output is collected instead of shown; with
- * `attached` it shares our group and terminal, for programs that people talk to. A program that
- * cannot be started is an answer with code 127, not an exception.
+ * Runs a program to its end. With `capture` its output is collected instead of shown, `printed` being
+ * what it wrote to standard output alone, and `heard` is called with each piece of that; with
+ * `attached` it shares our group and terminal, for programs that people talk to. When `until` aborts,
+ * it is asked to end. A program that cannot be started is an answer with code 127, not an exception.
  */
 export function run(command, args, options = {}) {
   const { capture = false, attached = false, env = process.env, cwd, shell = false } = options;
+  const { until, heard } = options;
   const group = !attached && process.platform !== "win32";
   const stdio = capture ? ["ignore", "pipe", "pipe"] : "inherit";
   return new Promise((resolve) => {
     const child = spawn(command, args, { stdio, env, cwd, shell, detached: group });
     const entry = { pid: child.pid, group, attached };
     const output = [];
+    const printed = [];
+    const end = () => send(entry, "SIGTERM");
     const finish = (code, text) => {
       if (!children.delete(entry)) return;
-      if (stoppedBy === null) resolve({ code, output: text ?? Buffer.concat(output).toString() });
+      until?.removeEventListener("abort", end);
+      const said = { output: text ?? textOf(output), printed: textOf(printed) };
+      if (stoppedBy === null) resolve({ code, ...said });
       else if (children.size === 0) endAsStopped();
     };
     children.add(entry);
-    child.stdout?.on("data", (chunk) => output.push(chunk));
+    until?.addEventListener("abort", end);
+    child.stdout?.on("data", (chunk) => {
+      output.push(chunk);
+      printed.push(chunk);
+      heard?.(chunk.toString());
+    });
     child.stderr?.on("data", (chunk) => output.push(chunk));
     child.on("error", (error) => finish(127, `${command}: ${error.message}\n`));
     child.on("close", (code) => finish(code ?? 1));
   });
+}
+
+function textOf(chunks) {
+  return Buffer.concat(chunks).toString();
 }
