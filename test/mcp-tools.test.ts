@@ -78,7 +78,8 @@ describe("schemas for models", () => {
       listTools(registry, { kind: "all" }).map(({ name, annotations }) => [name, annotations]),
     );
     expect(hints["block_read"]).toEqual({ readOnlyHint: true, openWorldHint: false });
-    expect(hints["block_append"]).toMatchObject({ readOnlyHint: false, destructiveHint: false });
+    for (const adds of ["block_append", "block_create", "file_create"])
+      expect(hints[adds]).toMatchObject({ readOnlyHint: false, destructiveHint: false });
     expect(hints["block_edit"]).toMatchObject({ destructiveHint: true, idempotentHint: false });
     expect(hints["block_status"]).toMatchObject({ idempotentHint: true });
   });

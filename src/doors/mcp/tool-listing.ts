@@ -6,7 +6,7 @@ import { kernelFor } from "./places.ts";
 import type { Sight } from "./sight.ts";
 
 /** They only add: everything else may replace what somebody wrote, though any of it can be undone. */
-const adding = new Set(["block_create", "block_append"]);
+const adding = new Set(["block_create", "block_append", "file_create"]);
 /** Twice is as good as once. */
 const repeatable = new Set(["block_status", "block_rollback"]);
 
