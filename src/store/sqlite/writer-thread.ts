@@ -101,10 +101,11 @@ export class WriterThread implements AsyncDisposable {
     if (this.#ended === undefined) {
       this.#flush();
       this.#ended = closedStore();
-      worker?.ref();
-      this.#send({ close: true });
     }
     if (worker === undefined) return;
+    worker.ref();
+    // Also one that could not open the database waits for it: without, this process would never end.
+    this.#send({ close: true });
     // It ends by itself, when it has closed the database: ended by force inside SQLite, it would take the
     // process with it.
     await this.#exited.promise;

@@ -1,4 +1,4 @@
-import { readdir, stat } from "node:fs/promises";
+import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { batch, commit, encode } from "../../../test/store-contract/support.ts";
@@ -71,4 +71,14 @@ test("the WAL begins anew while somebody writes without a pause", async () => {
   expect(largest).toBeLessThan(15_000_000);
   expect(written).toBeLessThan(1_400);
   expect(await store.verify()).toEqual([]);
+});
+
+test("a store whose thread cannot open the file refuses to write, and closes", async () => {
+  using folder = temporaryFolder();
+  const inside = join(folder.path, "gone");
+  await mkdir(inside);
+  await using store = await openSqliteStore(join(inside, "state.db"), { held: 0 });
+  await rm(inside, { recursive: true });
+  const writing = store.commit(batch([commit("main~ann~1", 0, { edit: "e", body: encode("a") })]));
+  await expect(writing).rejects.toMatchObject({ message: expect.stringContaining("opened") });
 });
