@@ -47,7 +47,7 @@ const OTHERS = [
   CLIENT,
   FETCH,
   /\/(loro-crdt|hono|ws|pino)\/|\/@parcel\/watcher\//,
-  /^src\/doors\/(http\/(?!outflow)|mcp|replica)/,
+  /^src\/doors\/(http\/(?!outflow|text-frame)|mcp|replica)/,
   /^src\/(tools|files)\//,
 ];
 /** Where the system says who holds a lock, no database is opened to find the server. */
