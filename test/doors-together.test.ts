@@ -79,8 +79,18 @@ class Mortal implements AsyncDisposable {
     const port = Number(new URL(this.told.url).port);
     await this.#serving[Symbol.asyncDispose]();
     const again = (): Promise<Serving> => serving(this.#home, port);
-    // The agent may have become the server meanwhile, and a home has one.
-    this.#serving = await again().catch(() => this.#agent.stayAway(again));
+    // The agent may have become the server meanwhile, and a home has one. An agent that was left before may still be
+    // ending then, and nobody tells when it has.
+    const patiently = async (): Promise<Serving> => {
+      for (let tries = 1; ; tries++) {
+        try {
+          return await again();
+        } catch (error) {
+          if (tries === 20 || !String(error).includes("already runs at")) throw error;
+        }
+      }
+    };
+    this.#serving = await again().catch(() => this.#agent.stayAway(patiently));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
