@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 
 /**
- * What is or was in a file: its bytes, or their hash. The hash is made when somebody asks for it: a file that is saved
- * again and again is compared byte by byte, in a tenth of the time.
+ * What is or was in a file: its bytes, or their hash. The hash is made when it is needed: a file that is saved again and
+ * again is compared byte by byte, in a tenth of the time.
  */
 export class Content {
   #bytes: Uint8Array | undefined;
@@ -22,11 +22,21 @@ export class Content {
     return new Content(undefined, digits);
   }
 
-  /** SHA-256 of the bytes, in hexadecimal digits. Once it is known the bytes are not kept. */
+  /** As long as they are at hand. */
+  get bytes(): Uint8Array | undefined {
+    return this.#bytes;
+  }
+
+  /** SHA-256 of the bytes, in hexadecimal digits. */
   get hash(): string {
     this.#hash ??= hash("sha256", this.#bytes!);
-    this.#bytes = undefined;
     return this.#hash;
+  }
+
+  /** The hash is enough from now on. */
+  letGo(): void {
+    this.#hash = this.hash;
+    this.#bytes = undefined;
   }
 
   equals(other: Content): boolean {

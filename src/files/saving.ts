@@ -38,8 +38,7 @@ export class Saving implements AsyncDisposable {
   /** Makes a file ready that is about to be saved. */
   stage(file: MountedFile, change: AboutToBe, staged: StagedSaves): void {
     if (this.#ports.manual) return;
-    const { version } = change;
-    const save = this.#ports.syncing.stage(file, { version, text: change.text() });
+    const save = this.#ports.syncing.stage(file, change);
     if (save !== undefined) staged.add(file.block, save);
   }
 

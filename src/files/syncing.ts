@@ -1,6 +1,6 @@
 import { KumikoError } from "../base/index.ts";
 import { type EditTarget, splitText } from "../blocks/index.ts";
-import type { Invocation, Kernel } from "../kernel/index.ts";
+import type { AboutToBe, Invocation, Kernel } from "../kernel/index.ts";
 import { type FolderRules, whenBothChanged } from "../permission/index.ts";
 import type { Claims } from "./claims.ts";
 import { commonBase, textBehind, textOf, writersSince } from "./common-base.ts";
@@ -17,10 +17,14 @@ import { overwritten } from "./overwritten.ts";
 import { withEarlier } from "./stale.ts";
 import { TakenEpoch } from "./taken-epoch.ts";
 import type { StagedSave } from "./staged-saves.ts";
+import { splicedBytes } from "./spliced-bytes.ts";
 import { afterSaving, type TextForm, writeText } from "./text-form.ts";
 
 /** Characters above which a file is made ready only when it is saved: it would keep others waiting. */
 const LARGEST_STAGED = 256 * 1024;
+/** Of how many files the bytes are kept, and of how long ones. */
+const AT_HAND = 16;
+const LARGEST_AT_HAND = 256 * 1024;
 /** How often a save is tried again because the disk moved meanwhile. */
 const ATTEMPTS = 5;
 
@@ -44,6 +48,8 @@ const PLAIN: TextForm = { encoding: "utf-8", bom: false, crlf: false };
  */
 export class Syncing {
   readonly #ports: SyncingPorts;
+  /** What files hold whose bytes are kept, the newest last. */
+  readonly #atHand = new Set<Content>();
 
   constructor(ports: SyncingPorts) {
     this.#ports = ports;
@@ -137,57 +143,67 @@ export class Syncing {
       staged,
     }: { readonly make?: boolean; readonly staged?: StagedSave | undefined } = {},
   ): Promise<void> {
-    const { kernel, disk } = this.#ports;
     for (let attempt = 1; ; attempt++) {
       const { synced } = file;
       if (synced === undefined ? !make : file.waits) return;
-      const { version, text } = await kernel.read(file.block);
-      if (synced !== undefined && "version" in synced.base && synced.base.version === version)
-        return;
-      const isReady = staged?.version === version && staged.synced === synced;
-      const ready = isReady ? staged : formed(text, synced?.form ?? file.form ?? PLAIN);
-      if (typeof ready === "string") {
-        // What cannot be said in the file's form becomes what will be read back, or it would look like a change by others.
-        await this.#become(file, ready, DISK);
-        continue;
-      }
-      const { bytes, content, form } = ready;
-      if (!isReady && synced?.content.equals(content) === true) {
-        this.#synced(file, { ...synced, base: { version } });
-        return;
-      }
-      if (synced !== undefined && text === "" && (await kernel.isUnmade(file.block))) {
-        if (await disk.remove(file.path, synced.content)) {
-          this.leave(file);
-          return this.giveUp(file);
-        }
-        if (attempt === ATTEMPTS) throw restless(file.path);
-        await this.catchUp(file);
-        continue;
-      }
-      const identity = await disk.save(file.path, bytes, synced?.content ?? "absent", ready.file);
-      if (identity !== "moved") {
-        // Whoever makes it anew has decided what it says.
-        if (synced === undefined) await this.#ports.conflicts.close(file.block, isUndecided);
-        // The bytes of a few are kept at hand, not those of whatever is saved.
-        const kept = isReady ? content : Content.known(content.hash);
-        this.#synced(file, { base: { version }, content: kept, identity, form });
-        return;
-      }
+      const isReady =
+        staged !== undefined &&
+        staged.synced === synced &&
+        staged.version === (await this.#ports.kernel.version(file.block));
+      if (isReady ? await this.#put(file, staged) : await this.#write(file)) return;
       if (attempt === ATTEMPTS) throw restless(file.path);
       await this.catchUp(file);
     }
   }
 
-  /** Makes ready what is about to be in the journal. */
-  stage(
-    file: MountedFile,
-    { version, text }: { readonly version: number; readonly text: string },
-  ): StagedSave | undefined {
+  /** Writes the block's text; false when it is to be looked at again what is on disk and in the block. */
+  async #write(file: MountedFile): Promise<boolean> {
+    const { kernel, disk } = this.#ports;
     const { synced } = file;
-    if (synced === undefined || file.waits || text === "" || text.length > LARGEST_STAGED)
+    const { version, text } = await kernel.read(file.block);
+    if (synced !== undefined && "version" in synced.base && synced.base.version === version)
+      return true;
+    const ready = formed(text, synced?.form ?? file.form ?? PLAIN);
+    if (typeof ready === "string") {
+      // What cannot be said in the file's form becomes what will be read back, or it would look like a change by others.
+      await this.#become(file, ready, DISK);
+      return false;
+    }
+    if (synced?.content.equals(ready.content) === true) {
+      this.#synced(file, { ...synced, base: { version } });
+      return true;
+    }
+    if (synced !== undefined && text === "" && (await kernel.isUnmade(file.block))) {
+      if (!(await disk.remove(file.path, synced.content))) return false;
+      this.leave(file);
+      await this.giveUp(file);
+      return true;
+    }
+    return this.#put(file, { ...ready, version });
+  }
+
+  /** Puts bytes over what was last seen on disk, or where nothing is; false when something else is there. */
+  async #put(
+    file: MountedFile,
+    { version, bytes, content, form, file: staged }: Formed & { readonly version: number },
+  ): Promise<boolean> {
+    const { disk, conflicts } = this.#ports;
+    const { synced } = file;
+    const identity = await disk.save(file.path, bytes, synced?.content ?? "absent", staged);
+    if (identity === "moved") return false;
+    // Whoever makes it anew has decided what it says.
+    if (synced === undefined) await conflicts.close(file.block, isUndecided);
+    this.#synced(file, { base: { version }, content, identity, form });
+    return true;
+  }
+
+  /** Makes ready what is about to be in the journal. */
+  stage(file: MountedFile, change: AboutToBe): StagedSave | undefined {
+    const { version, text } = change;
+    const { synced } = file;
+    if (synced === undefined || file.waits || text.length === 0 || text.length > LARGEST_STAGED)
       return undefined;
-    const ready = formed(text, synced.form);
+    const ready = reformed(synced, change) ?? formed(text.slice(0, text.length), synced.form);
     if (typeof ready === "string" || ready.content.equals(synced.content)) return undefined;
     const staged = this.#ports.disk.stage(file.path, ready.bytes);
     return staged === undefined ? undefined : { ...ready, version, synced, file: staged };
@@ -364,6 +380,9 @@ export class Syncing {
   /** It is there again, or for the first time. */
   #synced(file: MountedFile, synced: Synced): void {
     file.earlier = withEarlier(file.earlier, file.synced, synced);
+    if (file.synced !== undefined && file.synced.content !== synced.content)
+      this.#atHand.delete(file.synced.content);
+    this.#keepAtHand(synced.content);
     file.synced = synced;
     file.left = undefined;
     file.form = undefined;
@@ -371,6 +390,17 @@ export class Syncing {
     file.unsaved = undefined;
     file.waits = this.#ports.conflicts.list(file.block).some(isUndecided);
     this.#ports.ledger.note(file.block, file.record);
+  }
+
+  /** Of what was written or read last: whoever changes a file once changes it again. */
+  #keepAtHand(content: Content): void {
+    this.#atHand.delete(content);
+    if ((content.bytes?.length ?? Infinity) > LARGEST_AT_HAND) return content.letGo();
+    this.#atHand.add(content);
+    if (this.#atHand.size <= AT_HAND) return;
+    const [oldest] = this.#atHand;
+    this.#atHand.delete(oldest!);
+    oldest!.letGo();
   }
 
   #merge(file: MountedFile, target: EditTarget, found: FoundText): Merged {
@@ -388,6 +418,14 @@ interface Formed {
   readonly bytes: Uint8Array;
   readonly content: Content;
   readonly file?: StagedFile;
+}
+
+/** What was changed in bytes that are at hand; undefined when they are not, or the whole text is needed. */
+function reformed({ base, content, form }: Synced, change: AboutToBe): Formed | undefined {
+  if (content.bytes === undefined || !("version" in base) || base.version !== change.before)
+    return undefined;
+  const bytes = splicedBytes(content.bytes, form, change);
+  return bytes && { form, bytes, content: Content.of(bytes) };
 }
 
 /** A text as bytes; another text when that is what would be read back. */

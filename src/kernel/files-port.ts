@@ -1,4 +1,6 @@
+import type { PositionedText } from "../base/index.ts";
 import type { TextQuery } from "../base/search/index.ts";
+import type { Splice } from "../blocks/index.ts";
 import type { CallerKind, ConversationRules, Decision, Operation } from "./gate.ts";
 import type { Invocation } from "./invocation.ts";
 
@@ -45,11 +47,15 @@ export interface NewFile {
   ): Promise<{ readonly block: string; readonly version: number; readonly edit: string }>;
 }
 
-/** A block's text as it will be. */
+/** A block's text as it will be once the change is in the journal. */
 export interface AboutToBe {
   readonly block: string;
+  /** The version that is changed. */
+  readonly before: number;
   readonly version: number;
-  text(): string;
+  readonly splices: readonly Splice[];
+  /** With the change, and only until the next one. */
+  readonly text: PositionedText;
 }
 
 /**

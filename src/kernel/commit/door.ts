@@ -1,4 +1,4 @@
-import { type Clock, KeyedQueue, KumikoError } from "../../base/index.ts";
+import { type Clock, KeyedQueue, KumikoError, type PositionedText } from "../../base/index.ts";
 import type {
   CheckedOperations,
   FlipPlan,
@@ -34,11 +34,13 @@ export interface PlannedChange {
 
 export interface AppliedChange {
   readonly block: string;
+  /** The version it was made to. */
+  readonly before: number;
   readonly version: number;
   readonly splices: readonly Splice[];
   readonly state: BlockState;
-  /** As it is with this change. */
-  text(): string;
+  /** With this change, and only until the next one. */
+  readonly text: PositionedText;
 }
 
 export interface Applied {
@@ -300,8 +302,8 @@ export class CommitDoor {
         if (state === undefined)
           throw new Error(`${change.block} has neither a state nor a creation`);
         live.state = state;
-        const text = (): string => live.document.read(version);
-        changes.push({ block: change.block, version, splices, state, text });
+        const { block } = change;
+        changes.push({ block, before, version, splices, state, text: live.document.current });
         if (version === before) continue;
         const { change: made, peer, marked } = live.document.recorded(version);
         const body: CommitBody = { change: made, peer, marked, row };
