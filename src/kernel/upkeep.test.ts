@@ -6,7 +6,6 @@ import { Upkeep } from "./upkeep.ts";
 
 const block = "main~ann~1";
 const splice: RecordedChange = { kind: "text", splices: [{ at: 0, remove: 1, insert: "x" }] };
-const added: RecordedChange = { kind: "text", splices: [{ at: 0, remove: 0, insert: "x" }] };
 
 /** What is done to one block whose text is so long. */
 function workshop(length: number) {
@@ -24,10 +23,10 @@ function workshop(length: number) {
     timers: time.timers,
     read: async () => ({ version, text: "x".repeat(length) }),
   });
-  const commit = async (count: number, change = splice): Promise<void> => {
+  const commit = async (count: number, change = (_: number) => splice): Promise<void> => {
     for (let each = 0; each < count; each++) {
       version++;
-      upkeep.committed(block, change, false);
+      upkeep.committed(block, change(each), false);
       for (let turn = 0; turn < 12; turn++) await Promise.resolve();
     }
   };
@@ -61,6 +60,12 @@ test("a long text is kept whole less often while it is written to", async () => 
 
 test("what only streams in is packed as it comes: nobody waits for its commits", async () => {
   const { done, commit } = workshop(10);
-  await commit(600, added);
+  await commit(600, (at) => ({ kind: "text", splices: [{ at, remove: 0, insert: "x" }] }));
   expect(done).toEqual(["keep 256", "pack 256", "keep 512", "pack 512"]);
+});
+
+test("what is put in here and there is edited: it is packed when it rests", async () => {
+  const { done, commit } = workshop(10);
+  await commit(600, () => ({ kind: "text", splices: [{ at: 7, remove: 0, insert: "x" }] }));
+  expect(done).toEqual(["keep 256", "keep 512"]);
 });

@@ -36,8 +36,10 @@ interface Wear {
   loose: number;
   /** So many splices are worth keeping the text whole again. */
   enough: number;
-  /** Text was taken out of it: somebody edits it, and waits for each commit. What streams in waits for nothing. */
+  /** Something else happened to it than that text streams in: somebody edits it, and waits for each commit. */
   edited: boolean;
+  /** Where text that streams in goes on. */
+  next?: number | undefined;
   /** Nobody is writing to it now. */
   resting: boolean;
   /** A search asked for its text. */
@@ -74,8 +76,11 @@ export class Upkeep {
     wear.resting = ended;
     if ("splices" in change) {
       wear.splices += change.splices.length;
-      for (const { insert } of change.splices) wear.inserted += insert.length;
-      wear.edited ||= change.splices.some(({ remove }) => remove > 0);
+      for (const { at, remove, insert } of change.splices) {
+        wear.inserted += insert.length;
+        wear.edited ||= remove > 0 || at !== (wear.next ?? at);
+        wear.next = at + insert.length;
+      }
     }
     if (ended || wear.splices >= wear.enough || wear.inserted >= MUCH_TEXT) this.#take(block);
     else this.#watch();
@@ -205,6 +210,7 @@ export class Upkeep {
       loose: wear.loose + since.loose,
       enough: Math.max(wear.enough, since.enough),
       edited: wear.edited || since.edited,
+      next: since.next ?? wear.next,
       resting: since.commits > 0 ? since.resting : wear.resting,
       searched: wear.searched === true || since.searched === true,
     });

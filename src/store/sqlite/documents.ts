@@ -1,12 +1,7 @@
-import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
-import { plain } from "./bytes.ts";
 import type { Connection } from "./connection.ts";
 import type { Names } from "./names.ts";
+import { type Packed, unpack } from "./packed.ts";
 import { checkRow, damagedRow, rowHash } from "./row-hash.ts";
-
-const PLAIN = 0;
-const ZSTD = 1;
-const WORTH_PACKING = 256;
 
 /** One current value per block that replaces older ones: keyframes (texts) and snapshots. */
 export class Documents {
@@ -49,9 +44,8 @@ export class Documents {
   }
 
   /** An older one than is there is ignored. */
-  put(block: string, version: number, bytes: Uint8Array): void {
+  put(block: string, version: number, { packed: data }: Packed): void {
     const id = this.#names.intern(block);
-    const data = pack(bytes);
     const hash = rowHash(this.#table, [block, version], data);
     this.#connection.run(
       `INSERT INTO ${this.#table} VALUES (?, ?, ?, ?) ON CONFLICT (block) DO UPDATE
@@ -63,19 +57,4 @@ export class Documents {
       hash,
     );
   }
-}
-
-function pack(bytes: Uint8Array): Uint8Array {
-  const packed = bytes.length < WORTH_PACKING ? undefined : zstdCompressSync(bytes);
-  return packed !== undefined && packed.length < bytes.length
-    ? Buffer.concat([Uint8Array.of(ZSTD), packed])
-    : Buffer.concat([Uint8Array.of(PLAIN), bytes]);
-}
-
-function unpack(data: Uint8Array): Uint8Array {
-  const content = data.subarray(1);
-  if (data[0] !== ZSTD) return plain(content);
-  // In one piece as a rule: growing bit by bit takes three times as long.
-  const chunkSize = Math.min(1 << 20, Math.max(1 << 14, content.length * 3));
-  return plain(zstdDecompressSync(content, { chunkSize }));
 }

@@ -1,5 +1,6 @@
 import { type ErrorCode, type Facts, KumikoError } from "../../base/errors.ts";
 import type { Batch, BatchOutcome, Lease, Rewrite } from "../../kernel/ports.ts";
+import type { Packed } from "./packed.ts";
 
 /** What can be asked of a writer, on whichever thread it is. */
 export type WriteRequest =
@@ -8,7 +9,7 @@ export type WriteRequest =
       readonly do: "keyframe";
       readonly block: string;
       readonly version: number;
-      readonly text: string;
+      readonly text: string | Packed;
     }
   | {
       readonly do: "snapshot";

@@ -18,6 +18,7 @@ import type {
 import { checkTexts, closedStore } from "../contract.ts";
 import { inspect } from "./inspection.ts";
 import { FolderLock } from "./lock.ts";
+import { packElsewhere } from "./packed.ts";
 import { openForReading } from "./recovery.ts";
 import type { WriteRequest } from "./requests.ts";
 import { damagedPage } from "./row-hash.ts";
@@ -30,6 +31,8 @@ import { Writes } from "./writes.ts";
 /** What a write may hold up everybody else for. */
 const HELD = 5;
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+/** Characters of a keyframe up to which it is packed before it is written; longer ones are the thread's work. */
+const PACKED_BEFORE = 256 * 1024;
 
 export interface SqliteStoreOptions {
   /** Allow this process to open it more than once. Each store is then a writer of its own. */
@@ -173,7 +176,9 @@ class SqliteStore implements Store {
 
   async putKeyframe(block: string, { version, text }: Keyframe): Promise<void> {
     checkTexts({ block, text });
-    await this.#write({ do: "keyframe", block, version, text });
+    // Packed, most are written in less time than it takes to hand them to the thread, for which commits would wait.
+    const kept = text.length <= PACKED_BEFORE ? await packElsewhere(text) : text;
+    await this.#write({ do: "keyframe", block, version, text: kept });
     this.search.noted(block, text.length);
   }
 

@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { KumikoError } from "../../base/errors.ts";
 import { writeBatch } from "./batch.ts";
 import { compactStep } from "./compaction.ts";
+import { pack, type Packed } from "./packed.ts";
 import { openForWriting, reopen } from "./recovery.ts";
 import type { Numbered, Refusal, Result, WriteAnswer, WriteRequest } from "./requests.ts";
 import { rewriteBlock } from "./rewrite.ts";
@@ -220,10 +221,10 @@ function answerTo(tables: Tables, request: WriteRequest): WriteAnswer | typeof u
     case "commit":
       return writeBatch(tables, request.batch);
     case "keyframe":
-      tables.keyframes.put(request.block, request.version, encoder.encode(request.text));
+      tables.keyframes.put(request.block, request.version, packedText(request.text));
       return undefined;
     case "snapshot":
-      tables.snapshots.put(request.block, request.version, request.bytes);
+      tables.snapshots.put(request.block, request.version, pack(request.bytes));
       return undefined;
     case "drop_snapshots":
       return tables.snapshots.dropIdle(request.upTo);
@@ -249,6 +250,10 @@ function answerTo(tables: Tables, request: WriteRequest): WriteAnswer | typeof u
     default:
       throw new Error(`unknown request ${JSON.stringify(request satisfies never)}`);
   }
+}
+
+function packedText(text: string | Packed): Packed {
+  return typeof text === "string" ? pack(encoder.encode(text)) : text;
 }
 
 function refuseAll(group: readonly Numbered[], error: KumikoError): Performed {

@@ -100,7 +100,7 @@ function isSmall(request: WriteRequest): boolean {
     case "commit":
       return request.batch.patient !== true && sizeOf(request.batch) <= SMALL;
     case "keyframe":
-      return request.text.length <= SMALL;
+      return typeof request.text !== "string" && request.text.packed.length <= SMALL;
     case "snapshot":
       return request.bytes.length <= SMALL;
     case "put":
@@ -124,6 +124,8 @@ function sizeOf({ commits, rows, calls }: Commit["batch"]): number {
 /** Views would carry all of the buffers they look at to the other thread. */
 function portable(request: WriteRequest): WriteRequest {
   if (request.do === "snapshot") return { ...request, bytes: alone(request.bytes) };
+  if (request.do === "keyframe" && typeof request.text !== "string")
+    return { ...request, text: { packed: alone(request.text.packed) } };
   if (request.do === "commit") {
     const commits = request.batch.commits.map((each) => ({ ...each, body: alone(each.body) }));
     return { ...request, batch: { ...request.batch, commits } };
