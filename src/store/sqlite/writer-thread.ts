@@ -18,7 +18,7 @@ interface Waiting {
 export class WriterThread implements AsyncDisposable {
   readonly #file: string;
   #worker: Worker | undefined;
-  #ready = false;
+  #scrubbing = false;
   readonly #waiting = new Map<number, Waiting>();
   readonly #exited = Promise.withResolvers<void>();
   #outbox: { number: number; request: WriteRequest }[] = [];
@@ -31,17 +31,18 @@ export class WriterThread implements AsyncDisposable {
     this.#file = file;
   }
 
-  /** Whether it may be writing, or has to be alone, or is still opening the database. */
+  /** Whether it may be writing, or has to be alone. While it only starts, for a checkpoint, nobody waits for it. */
   get busy(): boolean {
-    return (
-      this.#waiting.size > 0 ||
-      this.#checkpoint === "alone" ||
-      (this.#worker !== undefined && !this.#ready)
-    );
+    return this.#waiting.size > 0 || this.#checkpoint === "alone" || this.#scrubbing;
   }
 
-  /** The thread starts with the first request, unless somebody knows before that there will be one. */
-  start(): Worker {
+  /** It scrubs what is left to scrub as soon as it has opened the database, and is alone meanwhile. */
+  scrub(): void {
+    this.#scrubbing = true;
+    this.#start();
+  }
+
+  #start(): Worker {
     if (this.#worker !== undefined) return this.#worker;
     // Beside this file, compiled or not.
     const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
@@ -70,7 +71,7 @@ export class WriterThread implements AsyncDisposable {
    */
   checkpoint(): void {
     if (this.#ended !== undefined || this.#checkpoint !== undefined) return;
-    this.start();
+    this.#start();
     this.#checkpoint = "beside";
     this.#send({ checkpoint: true });
   }
@@ -89,7 +90,7 @@ export class WriterThread implements AsyncDisposable {
     this.#acknowledged = acknowledged;
     const { promise, resolve, reject } = Promise.withResolvers<WriteAnswer>();
     const number = (this.#count += 1);
-    if (this.#waiting.size === 0) this.start().ref();
+    if (this.#waiting.size === 0) this.#start().ref();
     this.#waiting.set(number, { resolve, reject });
     this.#outbox.push({ number, request });
     if (this.#outbox.length === 1) queueMicrotask(() => this.#flush());
@@ -123,7 +124,7 @@ export class WriterThread implements AsyncDisposable {
 
   #receive(message: FromWriter): void {
     if ("failed" in message) this.#end(errorOf(message.failed));
-    if ("ready" in message) this.#ready = true;
+    if ("ready" in message) this.#scrubbing = false;
     if ("checkpointed" in message) this.#checkpointed();
     if (!("results" in message)) return;
     for (const result of message.results) {

@@ -39,7 +39,7 @@ export class Writes implements AsyncDisposable {
 
   /** What an earlier process had to remove from the file is removed now, not with the first write. */
   finishScrubs(): void {
-    this.#thread.start();
+    this.#thread.scrub();
   }
 
   /** Resolves after fsync. */
