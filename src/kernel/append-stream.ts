@@ -45,6 +45,11 @@ export class AppendStream {
   #invocation: Invocation;
   #edit: string;
   #buffer = "";
+  /**
+   * Half of a surrogate pair at the end, which waits for its other half. Beside the buffer: looked for in there, it would
+   * have all of the buffer joined anew with each text.
+   */
+  #half = "";
   #accepted = 0;
   #durable: number | undefined;
   /** Units that were taken in and are not on disk yet. */
@@ -67,9 +72,9 @@ export class AppendStream {
     return this.#edit;
   }
 
-  /** What can be written now: half of a surrogate pair at the end waits for its other half. */
+  /** What can be written now. */
   get buffered(): number {
-    return wholeLength(this.#buffer);
+    return this.#buffer.length;
   }
 
   get unwritten(): number {
@@ -83,15 +88,18 @@ export class AppendStream {
 
   /** Nothing is left to write. */
   get idle(): boolean {
-    return this.#underWay === 0 && this.#buffer === "";
+    return this.#underWay === 0 && this.#buffer === "" && this.#half === "";
   }
 
   /** Refuses text that could not be written: what was taken in before must not fail with it. */
   take(invocation: Invocation, text: string): void {
-    const joined = this.#buffer.slice(this.buffered) + text;
-    checkWellFormed(joined.slice(0, wholeLength(joined)));
+    const joined = this.#half + text;
+    const end = wholeLength(joined);
+    const whole = joined.slice(0, end);
+    checkWellFormed(whole);
     this.#invocation = invocation;
-    this.#buffer += text;
+    this.#buffer += whole;
+    this.#half = joined.slice(end);
     this.#accepted += text.length;
     this.#unwritten += text.length;
     this.#cancelTimer();
@@ -147,6 +155,7 @@ export class AppendStream {
       // What came meanwhile stands behind it and is lost as well. Nobody may be waiting now.
       this.failure = this.#notKept(error, this.#unwritten);
       this.#buffer = "";
+      this.#half = "";
     }
   }
 
@@ -210,9 +219,8 @@ export class AppendStream {
   }
 
   #takeWhole(): string {
-    const end = wholeLength(this.#buffer);
-    const text = this.#buffer.slice(0, end);
-    this.#buffer = this.#buffer.slice(end);
+    const text = this.#buffer;
+    this.#buffer = "";
     return text;
   }
 }
