@@ -47,6 +47,8 @@ export class Spot implements Disposable {
 
   /** Refuses when the folder was moved since, so that nothing is put where it does not belong any more. */
   stands(): void {
+    // What is in the root itself goes wherever that goes.
+    if (this.#handles.length === 0) return;
     const wanted = join(this.#root.whereabouts(), ...this.#above);
     if (this.#whereabouts() !== wanted) throw moved(this.path);
   }
