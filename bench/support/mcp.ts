@@ -1,4 +1,5 @@
 /** MCP: our tools over stdio against the reference file server, and over HTTP in both revisions. */
+import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -45,8 +46,8 @@ async function* stdioMeasures(
   });
   const took: { ours: number[]; peer: number[] } = { ours: [], peer: [] };
   const edit = await interleave(ROUNDS, {
-    ours: () => times(EDITS, (index) => us.edit(index), took.ours),
-    peer: () => times(EDITS, (index) => peer.edit(index), took.peer),
+    ours: () => onDiskAtRest(() => times(EDITS, (index) => us.edit(index), took.ours)),
+    peer: () => onDiskAtRest(() => times(EDITS, (index) => peer.edit(index), took.peer)),
   });
   yield row({
     name: `${name}: durable edits of 100 KB a second`,
@@ -134,6 +135,12 @@ async function theirs(folder: string, lines: readonly string[]): Promise<Contest
 
 function contestant(client: StdioClient, work: Pick<Contestant, "read" | "edit">): Contestant {
   return { ...work, [Symbol.asyncDispose]: () => client[Symbol.asyncDispose]() };
+}
+
+/** The peer leaves its bytes to the system, which writes them later: without this, while the other is measured. */
+function onDiskAtRest(measure: () => Promise<number>): Promise<number> {
+  execFileSync("sync");
+  return measure();
 }
 
 let made = 0;
