@@ -50,6 +50,12 @@ export async function findServer(
 ): Promise<ServerNote | undefined> {
   const until = performance.now() + starting;
   for (;;) {
+    const lock = join(home, "server.lock");
+    if (!existsSync(lock)) return undefined;
+    const listed = await readNote(home);
+    // Where the system says so, SQLite need not be loaded. What it says is no more than that: in a container a process has
+    // another number than it knows of itself.
+    if (listed !== undefined && (await listedHolder(lock)) === listed.pid) return listed;
     const holder = await holderOf(home);
     if (holder === undefined) return undefined;
     const note = await readNote(home);
@@ -115,12 +121,8 @@ async function readNote(home: string): Promise<ServerNote | undefined> {
   return text === undefined ? undefined : (JSON.parse(text) as ServerNote);
 }
 
-/** The process that holds the server's lock. Where the system says which one does, SQLite need not be loaded for it. */
+/** The process that holds the server's lock. */
 async function holderOf(home: string): Promise<number | undefined> {
-  const lock = join(home, "server.lock");
-  if (!existsSync(lock)) return undefined;
-  const listed = await listedHolder(lock);
-  if (listed !== undefined) return listed;
   const { FolderLock } = await import("../store/sqlite/lock.ts");
   try {
     FolderLock.take(join(home, "server"), false, LOOKING)[Symbol.dispose]();
