@@ -30,8 +30,7 @@ export function faultLog(write: (line: string) => void): Log {
   const nothing = (): void => undefined;
   const log: Log = {
     error: ({ err, ...facts }, msg) => {
-      const told = err instanceof Error ? { message: err.message, stack: err.stack } : undefined;
-      const line = { time: Date.now(), level: "error", msg, err: told, ...facts };
+      const line = { time: Date.now(), level: "error", msg, err: toldError(err), ...facts };
       write(withoutSecrets(forPeople(JSON.stringify(line))));
     },
     warn: nothing,
@@ -40,6 +39,15 @@ export function faultLog(write: (line: string) => void): Log {
     child: () => log,
   };
   return log;
+}
+
+/** Not everything that is thrown is an error: Loro throws texts. */
+function toldError(err: unknown): { message: string; stack?: string | undefined } | undefined {
+  if (err === undefined) return undefined;
+  if (!(err instanceof Error)) return { message: String(err) };
+  const cause = toldError(err.cause);
+  const because = cause === undefined ? "" : `\ncaused by ${cause.stack ?? cause.message}`;
+  return { message: err.message, stack: `${err.stack ?? err.message}${because}` };
 }
 
 /** What would move the cursor, colour, or turn around what people read, and what would look like another line. */
