@@ -1,6 +1,9 @@
 import { type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 
+/** Milliseconds without a word after which nobody waits any longer: a server that was stopped answers nothing. */
+const PATIENCE = 300_000;
+
 interface HttpRequest {
   readonly method: "GET" | "POST";
   readonly headers: { readonly [name: string]: string };
@@ -11,8 +14,9 @@ interface HttpRequest {
 /** Asks once and gives the body of the answer. Nobody is followed elsewhere. What `fetch` is takes far longer to load. */
 export async function httpRequest(url: URL, { body, ...options }: HttpRequest): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const asked = request(url, { ...options, agent: false }, resolve);
+  const asked = request(url, { ...options, agent: false, timeout: PATIENCE }, resolve);
   asked.on("error", reject);
+  asked.on("timeout", () => asked.destroy(new Error(`${url.href} is silent`)));
   asked.end(body);
   const answer = await promise;
   const { statusCode = 0 } = answer;
