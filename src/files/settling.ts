@@ -14,11 +14,11 @@ export function* settled(
   const isHeld = noticing.isHeld(now);
   const ready = quiet.ready(now, isHeld);
   if (ready.length === 0) return undefined;
+  // What the rules say now decides about everything else.
+  for (const path of ready) if (isRuleFile(path)) ignored.forget(parentOf(path));
   // Git is done, and hints of what it did last may come late: without them a checkout would be told as two.
   if (!isHeld && quiet.takeMayBeMore())
     yield* compare(comparison, "", { deep: true, trusting: true });
-  // What the rules say now decides about everything else.
-  for (const path of ready) if (isRuleFile(path)) ignored.forget(parentOf(path));
   const gathering = new Gathering();
   for (const path of ready) {
     yield;
