@@ -108,7 +108,7 @@ class PatternReader {
     if (character === "W" || character === "s") return partOf("edge", "gap", "edge");
     if (character === "D" || character === "S") return ANYTHING;
     if (/[0-9]/.test(character)) {
-      this.#match(/^[0-9]*/);
+      while (this.#match(/^[0-9]+/) !== undefined);
       return ANYTHING;
     }
     if (character === "x" || character === "u") {
@@ -135,7 +135,11 @@ class PatternReader {
   #quantifier(): readonly [number, number] {
     const counted = this.#match(/^\{[0-9]+(?:,[0-9]*)?\}/);
     const sign = counted === undefined ? this.#match(/^[*+?]/) : undefined;
-    if (counted === undefined && sign === undefined) return [1, 1];
+    if (counted === undefined && sign === undefined) {
+      // A count that is longer than what is looked at.
+      if (/^\{[0-9]/.test(this.#source.slice(this.#at, this.#at + 2))) throw new Unread();
+      return [1, 1];
+    }
     this.#take("?");
     if (sign !== undefined) return sign === "+" ? [1, Infinity] : [0, Infinity];
     const [least, most] = counted!.slice(1, -1).split(",");
