@@ -39,6 +39,8 @@ export function matchingParts(
 class PartsIndex {
   readonly #database: Database;
   readonly #schema: string;
+  /** Choices of one pattern have words in common, and to look for one may take all of the list. */
+  readonly #numbers = new Map<string, readonly number[]>();
 
   constructor(database: Database, schema: string) {
     this.#database = database;
@@ -50,9 +52,13 @@ class PartsIndex {
    * few and choosy: they come first, and mostly they are enough.
    */
   query(stretches: readonly Stretch[], ignoreCase: boolean): PartsQuery | undefined {
-    const words = stretches.map((stretch) => this.#words(stretch, ignoreCase));
-    const few = words.find((query) => query !== undefined && this.#areFew(query));
-    return few ?? this.#withTrigrams(stretches[0]!, words[0], ignoreCase);
+    let first: PartsQuery | undefined;
+    for (const stretch of stretches) {
+      const words = this.#words(stretch, ignoreCase);
+      if (words !== undefined && this.#areFew(words)) return words;
+      if (stretch === stretches[0]) first = words;
+    }
+    return this.#withTrigrams(stretches[0]!, first, ignoreCase);
   }
 
   #withTrigrams(
@@ -81,6 +87,13 @@ class PartsIndex {
   }
 
   #numbersOf(patterns: WordPatterns): readonly number[] {
+    const key = patterns.join(" ");
+    const known = this.#numbers.get(key) ?? this.#listed(patterns);
+    this.#numbers.set(key, known);
+    return known;
+  }
+
+  #listed(patterns: WordPatterns): readonly number[] {
     const isLike = patterns.map(() => "word GLOB ?").join(" OR ");
     return this.#database
       .prepare<string[], number>(
