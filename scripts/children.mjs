@@ -7,6 +7,9 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 
+/** Milliseconds that a program may take to end when it is asked to. */
+const PATIENCE = 5_000;
+
 const children = new Set();
 let stoppedBy = null;
 
@@ -52,16 +55,22 @@ export function run(command, args, options = {}) {
     const entry = { pid: child.pid, group, attached };
     const output = [];
     const printed = [];
-    const end = () => send(entry, "SIGTERM");
+    let last;
+    const end = () => {
+      send(entry, "SIGTERM");
+      last = setTimeout(() => send(entry, "SIGKILL"), PATIENCE);
+    };
     const finish = (code, text) => {
       if (!children.delete(entry)) return;
       until?.removeEventListener("abort", end);
+      clearTimeout(last);
       const said = { output: text ?? textOf(output), printed: textOf(printed) };
       if (stoppedBy === null) resolve({ code, ...said });
       else if (children.size === 0) endAsStopped();
     };
     children.add(entry);
-    until?.addEventListener("abort", end);
+    if (until?.aborted) end();
+    else until?.addEventListener("abort", end);
     child.stdout?.on("data", (chunk) => {
       output.push(chunk);
       printed.push(chunk);
