@@ -1,5 +1,4 @@
 import {
-  close,
   closeSync,
   constants,
   linkSync,
@@ -11,16 +10,15 @@ import {
 import { KumikoError } from "../base/index.ts";
 import type { Place } from "./contained.ts";
 import type { Content } from "./content.ts";
-import { hasCode, isSystemError, unwritable } from "./disk-errors.ts";
+import { hasCode, unwritable } from "./disk-errors.ts";
 import { type FileStat, sameIdentity, statAt, statOf } from "./file-stat.ts";
+import { heldOpen } from "./held-open.ts";
 import { writeInPlace } from "./in-place.ts";
 import { absent, moved, type Spot } from "./spot.ts";
 import { Staged } from "./staged.ts";
 import { PIECE, readSpot, readSpotAtOnce, readSpotHead, type WholeFile } from "./whole-file.ts";
 
 export type { FileIdentity, FileStat } from "./file-stat.ts";
-
-const HELD = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** What the caller believes to be there. */
 type Expected = Content | "absent";
@@ -251,22 +249,6 @@ async function putInPlace(
   renameSync(staged.target, spot.target);
   staged.renamed();
   return { stat: staged.stat(), settled: settle ? settling(spot) : Promise.resolve() };
-}
-
-/**
- * Keeps a file that is about to be replaced until somebody else closes it. Its blocks are given back when it is last
- * closed: within the rename the calling thread would wait for that, longer than for all the rest of it.
- */
-function heldOpen(spot: Spot): Disposable {
-  let descriptor: number;
-  try {
-    descriptor = openSync(spot.target, HELD);
-  } catch (error) {
-    if (isSystemError(error)) return { [Symbol.dispose]: () => undefined };
-    throw error;
-  }
-  // Nothing was written by it that a failure could lose.
-  return { [Symbol.dispose]: () => close(descriptor, () => undefined) };
 }
 
 /** What is there, when it is what was expected. What is small is not left between the look and what follows it. */
