@@ -228,6 +228,8 @@ export class FileSource implements AsyncDisposable {
       await this.files.queue.run([file.block], async () => {
         const { synced, left } = withMask(file.record, mask);
         file.earlier = [];
+        // Versions say something else from now on: what is saved next is not made of these bytes.
+        file.synced?.content.letGo();
         if (isSameBase(synced?.base, file.synced?.base) && isSameBase(left, file.left)) return;
         file.synced = synced;
         file.left = left;
