@@ -35,7 +35,7 @@ export class Content {
 
   /** The hash is enough from now on. */
   letGo(): void {
-    this.#hash = this.hash;
+    this.#hash ??= this.hash;
     this.#bytes = undefined;
   }
 

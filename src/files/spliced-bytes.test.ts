@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import { fcOptions } from "../../test/support/counts.ts";
 import { nastyText } from "../../test/support/nasty-text.ts";
 import { TextRope } from "../base/index.ts";
-import { applySplices } from "../blocks/apply-splices.ts";
 import { splicedBytes } from "./spliced-bytes.ts";
 import { afterSaving, type TextForm, writeText } from "./text-form.ts";
 
@@ -36,7 +35,7 @@ describe("bytes made of those that were there", () => {
             const ends = [from, to].map((part) => between(rope.toString(), part));
             const [at, end] = [Math.min(...ends), Math.max(...ends)];
             const splice = { at, remove: end - at, insert };
-            applySplices(rope, [splice]);
+            rope.splice(splice.at, splice.remove, splice.insert);
             return splice;
           });
           const bytes = splicedBytes(writeText(old, form), form, { text: rope, splices });

@@ -19,12 +19,10 @@ import { TakenEpoch } from "./taken-epoch.ts";
 import type { StagedSave } from "./staged-saves.ts";
 import { splicedBytes } from "./spliced-bytes.ts";
 import { afterSaving, type TextForm, writeText } from "./text-form.ts";
+import { PIECE } from "./whole-file.ts";
 
-/** Characters above which a file is made ready only when it is saved: it would keep others waiting. */
-const LARGEST_STAGED = 256 * 1024;
-/** Of how many files the bytes are kept, and of how long ones. */
+/** Of how many files the bytes are kept. */
 const AT_HAND = 16;
-const LARGEST_AT_HAND = 256 * 1024;
 /** How often a save is tried again because the disk moved meanwhile. */
 const ATTEMPTS = 5;
 
@@ -197,11 +195,11 @@ export class Syncing {
     return true;
   }
 
-  /** Makes ready what is about to be in the journal. */
+  /** Makes ready what is about to be in the journal. What is longer is made ready when it is saved: others would wait. */
   stage(file: MountedFile, change: AboutToBe): StagedSave | undefined {
     const { version, text } = change;
     const { synced } = file;
-    if (synced === undefined || file.waits || text.length === 0 || text.length > LARGEST_STAGED)
+    if (synced === undefined || file.waits || text.length === 0 || text.length > PIECE)
       return undefined;
     const ready = reformed(synced, change) ?? formed(text.slice(0, text.length), synced.form);
     if (typeof ready === "string" || ready.content.equals(synced.content)) return undefined;
@@ -392,10 +390,10 @@ export class Syncing {
     this.#ports.ledger.note(file.block, file.record);
   }
 
-  /** Of what was written or read last: whoever changes a file once changes it again. */
+  /** Of what was written last: whoever changes a file once changes it again. */
   #keepAtHand(content: Content): void {
     this.#atHand.delete(content);
-    if ((content.bytes?.length ?? Infinity) > LARGEST_AT_HAND) return content.letGo();
+    if ((content.bytes?.length ?? Infinity) > PIECE) return content.letGo();
     this.#atHand.add(content);
     if (this.#atHand.size <= AT_HAND) return;
     const [oldest] = this.#atHand;
