@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import type { Logger } from "pino";
 import { type Log, withoutSecrets } from "../doors/index.ts";
 
@@ -44,7 +45,7 @@ export function faultLog(write: (line: string) => void): Log {
 /** Not everything that is thrown is an error: Loro throws texts. */
 function toldError(err: unknown): { message: string; stack?: string | undefined } | undefined {
   if (err === undefined) return undefined;
-  if (!(err instanceof Error)) return { message: String(err) };
+  if (!(err instanceof Error)) return { message: inspect(err) };
   const cause = toldError(err.cause);
   const because = cause === undefined ? "" : `\ncaused by ${cause.stack ?? cause.message}`;
   return { message: err.message, stack: `${err.stack ?? err.message}${because}` };

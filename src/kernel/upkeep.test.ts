@@ -23,7 +23,10 @@ function workshop(length: number) {
     timers: time.timers,
     read: async () => ({ version, text: "x".repeat(length) }),
   });
-  const commit = async (count: number, change = (_: number) => splice): Promise<void> => {
+  const commit = async (
+    count: number,
+    change: (index: number) => RecordedChange = () => splice,
+  ): Promise<void> => {
     for (let each = 0; each < count; each++) {
       version++;
       upkeep.committed(block, change(each), false);
