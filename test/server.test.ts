@@ -1,4 +1,5 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import {
   chmodSync,
   existsSync,
@@ -80,6 +81,13 @@ async function servingIn(home: Home, folder: string, ...args: string[]): Promise
       await ended.promise;
     },
   };
+}
+
+/** With numbers of its own for processes, and no longer than this one. */
+const APART = ["--pid", "--fork", "--kill-child", "--mount-proc"];
+
+function canBeApart(): boolean {
+  return spawnSync("unshare", [...APART, "true"]).status === 0;
 }
 
 const portOf = (url: string): number => Number(new URL(url).port);
@@ -182,6 +190,30 @@ describe("kumiko serve", () => {
     });
     expect(answered.status).toBe(200);
   });
+
+  test.skipIf(!canBeApart())(
+    "is found although the system gives it another number here, as in a container",
+    async () => {
+      using home = temporaryHome();
+      const serve = [process.execPath, command, "serve", "--port", "0", "--json"];
+      const child = spawn("unshare", [...APART, ...serve], {
+        cwd: home.folder.path,
+        env: home.environment,
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      const ended = once(child, "close");
+      try {
+        const [said] = (await once(child.stdout, "data")) as [Buffer];
+        const { url, pid } = JSON.parse(said.toString()) as Serving["told"];
+        expect(pid).toBe(1);
+        const found = await findServer(home.environment["KUMIKO_HOME"]!);
+        expect(found).toMatchObject({ pid, url });
+      } finally {
+        child.kill("SIGKILL");
+        await ended;
+      }
+    },
+  );
 
   test("Ctrl-C ends what listens, with a reason, and exits with 0", async () => {
     using home = temporaryHome();
