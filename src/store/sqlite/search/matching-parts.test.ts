@@ -146,11 +146,12 @@ describe("the index of parts", () => {
     expect(spared).toBeGreaterThan(asked);
   });
 
-  it("misses no text that has a match of a pattern", () => {
+  const runs = scaled(200);
+  it("misses no text that has a match of a pattern", { timeout: runs * 5_000 }, () => {
     const random = new Random(seed());
     let asked = 0;
     let spared = 0;
-    for (let run = 0; run < scaled(200); run += 1) {
+    for (let run = 0; run < runs; run += 1) {
       using index = new Index();
       const texts = Array.from({ length: 12 }, (_, at) =>
         anyTextOf(
