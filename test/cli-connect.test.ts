@@ -7,7 +7,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { agentNames, agents, configurationFile } from "../src/cli/doors/agents.ts";
 import { temporaryHome } from "./support/kumiko.ts";
@@ -73,7 +73,10 @@ describe.each(agentNames)("kumiko connect %s", (name) => {
       }
       const again = await home.json([...args, "--write"], setting);
       expect(again).toMatchObject({ ok: true, changed: false, backup: null, file });
-      expect(readdirSync(dirname(file)).filter((each) => each.includes("before"))).toHaveLength(1);
+      const copies = readdirSync(dirname(file)).filter((each) =>
+        each.startsWith(`${basename(file)}.before`),
+      );
+      expect(copies).toEqual([`${basename(file)}.before-kumiko`]);
     },
   );
 

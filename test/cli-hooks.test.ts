@@ -11,7 +11,7 @@ import { describe, expect, test, vi } from "vitest";
 import { type RunningServer, startServer } from "../src/app/server.ts";
 import { agents } from "../src/cli/doors/agents.ts";
 import { withHooks, withoutHooks } from "../src/cli/doors/agent-hooks.ts";
-import { claudeCodeEvent } from "../src/cli/doors/hook-payload.ts";
+import { hookEvents } from "../src/cli/doors/hook-payload.ts";
 import { Mounts } from "../src/files/index.ts";
 import { command, type Home, temporaryHome } from "./support/kumiko.ts";
 import { runProgram } from "./support/process.ts";
@@ -246,10 +246,10 @@ describe("kumiko hook claude-code", () => {
 
   test("knows what each of the agent's tools is about to write", async () => {
     const read = (tool_name: string, tool_input: object) =>
-      claudeCodeEvent(
+      hookEvents(
         Buffer.from(JSON.stringify({ hook_event_name: "PreToolUse", tool_name, tool_input })),
         "/project",
-      );
+      )[0];
     const file_path = "a.txt";
     expect(read("Write", { file_path, content: "x\n" })).toMatchObject({
       path: "/project/a.txt",
@@ -279,6 +279,60 @@ describe("kumiko hook claude-code", () => {
     expect(read("NotebookEdit", { notebook_path, edit_mode: "delete" })).toMatchObject({
       announced: { holds: [] },
     });
+  });
+
+  test("blames all files of a patch by Codex on it, its session and its call", async () => {
+    await using project = await Project.open();
+    writeFileSync(project.path("b.txt"), "one\n");
+    const blocks = [await project.load("a.txt"), await project.load("b.txt")] as const;
+    const lines = [
+      "*** Begin Patch",
+      "*** Update File: a.txt",
+      "@@",
+      "-two",
+      "+TWO",
+      "*** Add File: deep/c.txt",
+      "+new",
+      `*** Update File: ${project.path("b.txt")}`,
+      "@@",
+      " one",
+      "+two",
+      "*** End Patch",
+    ];
+    // As Codex 0.166 says it.
+    const call = "call_rTq2nB7hLw";
+    const hook = async (event: string): Promise<void> => {
+      const input = JSON.stringify({
+        session_id: SESSION,
+        turn_id: "01a1e584-492f-7761-b2c7-07e55c6e5440",
+        cwd: project.folder,
+        hook_event_name: event,
+        model: "gpt-5.5",
+        permission_mode: "default",
+        tool_name: "apply_patch",
+        tool_input: { command: `${lines.join("\n")}\n` },
+        ...(event === "PostToolUse" && { tool_response: "Exit code: 0\n" }),
+        tool_use_id: call,
+      });
+      const setting = { folder: project.folder, environment: { KUMIKO_ACTOR: "ann" }, input };
+      expect(await project.home.run(["hook", "codex"], setting)).toEqual(silence);
+    };
+    await hook("PreToolUse");
+    writeFileSync(project.path("a.txt"), "one\nTWO\nthree\n");
+    mkdirSync(project.path("deep"));
+    writeFileSync(project.path("deep/c.txt"), "new\n");
+    writeFileSync(project.path("b.txt"), "one\ntwo\n");
+    // The watch may be faster than the second hook.
+    await project.taken(blocks[0], 2);
+    await hook("PostToolUse");
+    const all = [...blocks, await project.load("deep/c.txt")];
+    for (const block of all)
+      expect((await project.history(block))[0]).toMatchObject({
+        actor: "codex-mcp-client",
+        turn: SESSION,
+        call,
+        tool: "apply_patch",
+      });
   });
 
   test("without it the same is blamed on disk", async () => {
@@ -482,7 +536,7 @@ describe("kumiko connect claude-code", () => {
 
   test("says in one line of agents without hooks that their own edits are blamed on disk", async () => {
     using home = temporaryHome();
-    for (const agent of ["codex", "opencode", "cursor"]) {
+    for (const agent of ["opencode", "cursor"]) {
       const { hooks: none, notes } = await home.json(["connect", agent]);
       expect([none, String(notes)]).toEqual([null, expect.stringContaining("blamed on `disk`")]);
     }

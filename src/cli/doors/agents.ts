@@ -60,8 +60,15 @@ export const agents: { readonly [name in AgentName]: Agent } = {
     global: ".codex/config.toml",
     keys: ["mcp_servers", "kumiko"],
     entry: ([command, ...args]) => ({ command, args }),
+    hooks: {
+      project: ".codex/hooks.json",
+      global: ".codex/hooks.json",
+      actor: "codex-mcp-client",
+      events: { PreToolUse: "apply_patch", PostToolUse: "apply_patch", UserPromptSubmit: null },
+    },
     notes: [
       "Codex reads a folder's own file only when it trusts the folder.",
+      "Codex runs hooks once you trust them: /hooks in Codex shows them. Until then what it changes with its own tool is blamed on disk.",
       "Codex asks before an edit by Kumiko's tools, and `codex exec`, where nobody can answer, refuses it: -c 'mcp_servers.kumiko.default_tools_approval_mode=\"approve\"' lets it.",
     ],
   },

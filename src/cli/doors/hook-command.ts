@@ -8,7 +8,7 @@ import { findServer } from "../../app/running.ts";
 import { exitCode } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
 import { type AgentName, agents } from "./agents.ts";
-import { claudeCodeEvent, type NewTurn, type OwnToolCall } from "./hook-payload.ts";
+import { hookEvents, type NewTurn, type OwnToolCall } from "./hook-payload.ts";
 
 export interface HookFlags {
   readonly home?: string;
@@ -46,12 +46,20 @@ async function told(terminal: Terminal, name: string, flags: HookFlags): Promise
   const over = AbortSignal.timeout(LIMIT);
   const hooks = agents[name as AgentName]?.hooks;
   if (hooks === undefined) return `${name} is no agent that has hooks here`;
-  const event = claudeCodeEvent(await terminal.readInput(), terminal.folder);
-  if (event === undefined) return "this is about no file";
+  const events = hookEvents(await terminal.readInput(), terminal.folder);
+  if (events.length === 0) return "this is about no file";
   const place = homeFolder(flags.home, terminal.environment, terminal.folder);
-  const path = event.kind === "given_up" ? undefined : await realPlace(event.path);
-  const kernel = flags.kernel ?? (await kernelOf(place, path, event.folder));
-  if (kernel === undefined) return `${path ?? event.folder} is in no folder that has a kernel`;
+  const found = await Promise.all(
+    events.map(async (event) => {
+      const path = event.kind === "given_up" ? undefined : await realPlace(event.path);
+      const kernel = flags.kernel ?? (await kernelOf(place, path, event.folder));
+      return { event, path, kernel };
+    }),
+  );
+  if (found.every(({ kernel }) => kernel === undefined)) {
+    const [{ event, path }] = found as [(typeof found)[number]];
+    return `${path ?? event.folder} is in no folder that has a kernel`;
+  }
   const note = await findServer(place, STARTING);
   const token = note === undefined ? undefined : await readOwnerToken(place);
   if (note === undefined || token === undefined) return `no server runs for ${place}`;
@@ -60,15 +68,24 @@ async function told(terminal: Terminal, name: string, flags: HookFlags): Promise
   const { serverAccess } = await import("../home/server-access.ts");
   const patience = { first: ANSWER, later: LOST };
   await using access = await serverAccess({ url: note.url, token }, patience);
-  const made = {
-    name: "file_changed",
-    arguments: saidOf(event, path),
-    actor,
-    ...("call" in event && event.call !== undefined && { call_id: event.call }),
-  };
-  const answer = access.kernel(kernel, (each) => each.executeTool(made), { retry: false });
-  await untilOver(over, answer);
-  return `${actor} ${toldAs[event.kind]} ${path ?? "in this session"} in ${kernel}`;
+  const outcomes = found.map(async ({ event, path, kernel }) => {
+    if (kernel === undefined) return `${path} is in no folder that has a kernel`;
+    const made = {
+      name: "file_changed",
+      arguments: saidOf(event, path),
+      actor,
+      ...("call" in event && event.call !== undefined && { call_id: event.call }),
+    };
+    await access.kernel(kernel, (each) => each.executeTool(made), { retry: false });
+    return `${actor} ${toldAs[event.kind]} ${path ?? "in this session"} in ${kernel}`;
+  });
+  return (await untilOver(over, everyOne(outcomes))).join("; ");
+}
+
+/** What came of each: a file that cannot be told of keeps nobody from the others. */
+async function everyOne(outcomes: readonly Promise<string>[]): Promise<string[]> {
+  const ended = await Promise.allSettled(outcomes);
+  return ended.map((each) => (each.status === "fulfilled" ? each.value : String(each.reason)));
 }
 
 const toldAs = {
@@ -114,13 +131,13 @@ function nearestFolder(folder: string): string {
   return existsSync(folder) ? folder : nearestFolder(dirname(folder));
 }
 
-async function untilOver(over: AbortSignal, answer: Promise<unknown>): Promise<void> {
+async function untilOver<Answer>(over: AbortSignal, answer: Promise<Answer>): Promise<Answer> {
   const { promise, reject } = Promise.withResolvers<never>();
   const stop = (): void => reject(new Error(`the server took longer than ${LIMIT / 1000} s`));
   over.addEventListener("abort", stop, { once: true });
   if (over.aborted) stop();
   try {
-    await Promise.race([answer, promise]);
+    return await Promise.race([answer, promise]);
   } finally {
     over.removeEventListener("abort", stop);
     // Closing the connection fails what nobody waits for any more.

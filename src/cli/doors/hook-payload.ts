@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { type PatchedFile, patchedFiles } from "./codex-patch.ts";
 
 /** What an agent's hook says of one of the agent's own tools. */
 export interface OwnToolCall {
@@ -22,34 +23,40 @@ export interface NewTurn {
   readonly turn: string;
 }
 
-/** What Claude Code hands to a hook on standard input; undefined when it is about no file. */
-export function claudeCodeEvent(
-  input: Uint8Array,
-  folder: string,
-): OwnToolCall | NewTurn | undefined {
+/**
+ * What an agent hands to a hook on standard input: one event for each file, none when it is about no file. Claude Code and
+ * Codex hand over the same, but for the arguments of their tools.
+ */
+export function hookEvents(input: Uint8Array, folder: string): readonly (OwnToolCall | NewTurn)[] {
   const payload = recordOf(JSON.parse(Buffer.from(input).toString("utf8")));
   const event = textOf(payload["hook_event_name"]);
   const works = textOf(payload["cwd"]) ?? folder;
   const turn = textOf(payload["session_id"]);
   if (event === "UserPromptSubmit")
-    return turn === undefined ? undefined : { kind: "given_up", folder: works, turn };
+    return turn === undefined ? [] : [{ kind: "given_up", folder: works, turn }];
   const begins = event === "PreToolUse";
-  const used = recordOf(payload["tool_input"]);
-  const path = textOf(used["file_path"]) ?? textOf(used["notebook_path"]);
-  if ((!begins && event !== "PostToolUse") || path === undefined) return undefined;
+  if (!begins && event !== "PostToolUse") return [];
   const tool = textOf(payload["tool_name"]);
-  return {
+  const call = textOf(payload["tool_use_id"]);
+  return changesBy(tool, recordOf(payload["tool_input"])).map(({ path, announced }) => ({
     kind: begins ? "begins" : "ended",
     path: resolve(works, path),
     folder: works,
     tool,
     turn,
-    call: textOf(payload["tool_use_id"]),
-    announced: begins ? announcedBy(used) : {},
-  };
+    call,
+    announced: begins ? announced : {},
+  }));
 }
 
 type Fields = { readonly [name: string]: unknown };
+
+/** Which files a tool changes, and how. */
+function changesBy(tool: string | undefined, used: Fields): readonly PatchedFile[] {
+  if (tool === "apply_patch") return patchedFiles(textOf(used["command"]) ?? "");
+  const path = textOf(used["file_path"]) ?? textOf(used["notebook_path"]);
+  return path === undefined ? [] : [{ path, announced: announcedBy(used) }];
+}
 
 /** Of a tool whose arguments say nothing of what it writes nothing is believed beforehand. */
 function announcedBy(used: Fields): Fields {
