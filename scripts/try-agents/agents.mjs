@@ -65,7 +65,7 @@ export const agents = [
     wire: responses,
     prefix: "mcp__kumiko/",
     actor: "codex-mcp-client",
-    own: { tool: "apply_patch", actor: "disk" },
+    own: { tool: "apply_patch", actor: "codex-mcp-client" },
     steps: () => ({
       own: [
         {
@@ -81,7 +81,13 @@ export const agents = [
       // Without a person who says yes, Codex refuses every tool of a server that writes.
       const approval = `mcp_servers.kumiko.default_tools_approval_mode="approve"`;
       const alone = ["--json", "--skip-git-repo-check", "--sandbox", "workspace-write"];
-      return { args: ["exec", ...alone, "-c", approval, prompt], env: {} };
+      // And runs no hook that nobody has looked at.
+      const trust = "--dangerously-bypass-hook-trust";
+      return { args: ["exec", ...alone, trust, "-c", approval, prompt], env: {} };
+    },
+    session: (printed) => {
+      const events = printed.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
+      return events.find(({ type }) => type === "thread.started").thread_id;
     },
   },
   {
