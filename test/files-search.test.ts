@@ -500,7 +500,17 @@ function indexedPaths({ home }: Mounted): string[] {
 function storedBytes({ home }: Mounted): Buffer {
   const folder = join(home, "kernels", "project");
   const files = readdirSync(folder, { withFileTypes: true }).filter((each) => each.isFile());
-  return Buffer.concat(files.map(({ name }) => readFileSync(join(folder, name))));
+  return Buffer.concat(files.map(({ name }) => bytesOf(join(folder, name))));
+}
+
+/** A file that was deleted since it was listed holds nothing. */
+function bytesOf(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return Buffer.alloc(0);
+  }
 }
 
 function refusedAsText(error: unknown): void {
