@@ -12,8 +12,8 @@ export interface Visitor {
 }
 
 /**
- * A door for WebSockets. It owns the socket, and the wire below it, on which whole frames go. When the principal's signal aborts, or the server drains, it may say why
- * at once; the front then closes what is still open.
+ * A door for WebSockets. It owns the socket, and the wire below it, on which whole frames go. When the principal's signal
+ * aborts, or the server drains, it may say why at once; the front then closes what is still open.
  */
 export interface SocketDoor {
   readonly path: string;

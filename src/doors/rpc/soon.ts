@@ -6,7 +6,18 @@ export function soon(work: () => void): void {
 }
 
 function run(): void {
-  const works = due;
+  const works = due.values();
   due = [];
-  for (const work of works) work();
+  carryOn(works);
+}
+
+/** What one throws, nobody else suffers from: the others have their turn after it. */
+function carryOn(works: IteratorObject<() => void>): void {
+  let isDone = false;
+  try {
+    for (const work of works) work();
+    isDone = true;
+  } finally {
+    if (!isDone) setImmediate(carryOn, works);
+  }
 }
