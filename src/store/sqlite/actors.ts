@@ -7,9 +7,9 @@ import type { Seen } from "./seen.ts";
 export class Actors {
   readonly #connection: Connection;
   readonly #names: Names;
-  readonly #seen: Seen<number> | undefined;
+  readonly #seen: Seen<number, number> | undefined;
 
-  constructor(connection: Connection, names: Names, seen: Seen<number> | undefined) {
+  constructor(connection: Connection, names: Names, seen: Seen<number, number> | undefined) {
     this.#connection = connection;
     this.#names = names;
     this.#seen = seen;

@@ -4,6 +4,7 @@ import type { Head } from "./heads.ts";
 import type { Names } from "./names.ts";
 import { plain } from "./bytes.ts";
 import { checkRow, damagedRow, rowHash, type Scalar } from "./row-hash.ts";
+import type { Seen } from "./seen.ts";
 
 type Row = { readonly [column: string]: unknown };
 
@@ -15,16 +16,22 @@ type Row = { readonly [column: string]: unknown };
 export class CommitRows {
   readonly #connection: Connection;
   readonly #names: Names;
+  readonly #seen: Seen<"last", number> | undefined;
 
-  constructor(connection: Connection, names: Names) {
+  constructor(connection: Connection, names: Names, seen: Seen<"last", number> | undefined) {
     this.#connection = connection;
     this.#names = names;
+    this.#seen = seen;
   }
 
   /** The last commit of all stays a row: it says where the journal ends. */
   lastPosition(): number {
-    const last = this.#connection.get("SELECT max(position) AS last FROM commits")?.["last"];
-    return (last as number | null) ?? 0;
+    const known = this.#seen?.get("last");
+    if (known !== undefined) return known;
+    const found = this.#connection.get("SELECT max(position) AS last FROM commits")?.["last"];
+    const last = (found as number | null) ?? 0;
+    this.#seen?.set("last", last);
+    return last;
   }
 
   /** Behind `after`, up to and with `end`. */
@@ -105,6 +112,7 @@ export class CommitRows {
       previous,
       tool === undefined ? null : this.#names.intern(tool),
     );
+    this.#seen?.set("last", position);
   }
 
   /** Body and message; everything else stays. */

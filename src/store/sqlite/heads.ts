@@ -13,9 +13,9 @@ export interface Head {
 export class Heads {
   readonly #connection: Connection;
   readonly #names: Names;
-  readonly #seen: Seen<Head> | undefined;
+  readonly #seen: Seen<number, Head> | undefined;
 
-  constructor(connection: Connection, names: Names, seen: Seen<Head> | undefined) {
+  constructor(connection: Connection, names: Names, seen: Seen<number, Head> | undefined) {
     this.#connection = connection;
     this.#names = names;
     this.#seen = seen;

@@ -9,6 +9,11 @@ import { damagedRow } from "./row-hash.ts";
 import type { Seen } from "./seen.ts";
 import { Segments } from "./segments.ts";
 
+interface SeenOfJournal {
+  readonly heads: Seen<number, Head> | undefined;
+  readonly last: Seen<"last", number> | undefined;
+}
+
 /** All commits, wherever they are kept. What should be there and is not is damage, never a shorter list. */
 export class Journal {
   readonly heads: Heads;
@@ -18,11 +23,11 @@ export class Journal {
   readonly #connection: Connection;
   readonly #names: Names;
 
-  constructor(connection: Connection, names: Names, seen: Seen<Head> | undefined) {
+  constructor(connection: Connection, names: Names, seen: SeenOfJournal) {
     this.#connection = connection;
     this.#names = names;
-    this.heads = new Heads(connection, names, seen);
-    this.rows = new CommitRows(connection, names);
+    this.heads = new Heads(connection, names, seen.heads);
+    this.rows = new CommitRows(connection, names, seen.last);
     this.segments = new Segments(connection, names);
     this.places = new Places(connection);
   }

@@ -2,6 +2,7 @@ import type { CallRow, Lease } from "../../kernel/ports.ts";
 import type { Connection } from "./connection.ts";
 import type { Names } from "./names.ts";
 import { checkRow, rowHash } from "./row-hash.ts";
+import type { Seen } from "./seen.ts";
 
 /** Answered calls. */
 export class Calls {
@@ -115,12 +116,20 @@ function readSetting(
   return { key, value };
 }
 
+/** Whoever held a lease last, and whether he still does. */
+export interface LastLease {
+  readonly lease: Lease;
+  readonly held: boolean;
+}
+
 /** Who may write what, with tokens that grow for ever. Held until it is released or another takes it. */
 export class Leases {
   readonly #connection: Connection;
+  readonly #seen: Seen<string, LastLease> | undefined;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, seen: Seen<string, LastLease> | undefined) {
     this.#connection = connection;
+    this.#seen = seen;
   }
 
   acquire(
@@ -156,7 +165,9 @@ export class Leases {
     return last !== undefined && last.held && last.lease.token === token;
   }
 
-  find(name: string): { lease: Lease; held: boolean } | undefined {
+  find(name: string): LastLease | undefined {
+    const known = this.#seen?.get(name);
+    if (known !== undefined) return known;
     const sql = "SELECT holder, token, expires, held, hash FROM leases WHERE name = ?";
     const row = this.#connection.get(sql, name);
     if (row === undefined) return undefined;
@@ -164,7 +175,9 @@ export class Leases {
     const [token, expires, held] = [row["token"], row["expires"], row["held"]] as number[];
     const columns = [name, holder, token!, expires!, held!];
     checkRow({ table: "leases", key: name }, row["hash"], columns);
-    return { lease: { name, holder, token: token!, expires: expires! }, held: held === 1 };
+    const last = { lease: { name, holder, token: token!, expires: expires! }, held: held === 1 };
+    this.#seen?.set(name, last);
+    return last;
   }
 
   #put(lease: Lease, held = true): Lease {
@@ -172,6 +185,7 @@ export class Leases {
     const columns = [name, holder, token, expires, held ? 1 : 0];
     const sql = "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?)";
     this.#connection.run(sql, ...columns, rowHash("leases", columns));
+    this.#seen?.set(name, { lease, held });
     return lease;
   }
 }

@@ -7,7 +7,7 @@ import type { Head } from "./heads.ts";
 import { Journal } from "./journal.ts";
 import { Names } from "./names.ts";
 import { Seen } from "./seen.ts";
-import { Calls, Leases, Sequences, Settings } from "./small-tables.ts";
+import { Calls, type LastLease, Leases, Sequences, Settings } from "./small-tables.ts";
 
 /** Every table of one database through one connection; the writer and each reader have their own. */
 export class Tables implements Disposable {
@@ -23,28 +23,31 @@ export class Tables implements Disposable {
   readonly snapshots: Documents;
   readonly settings: Settings;
   readonly leases: Leases;
-  readonly #seen: Seen<unknown>[] = [];
+  readonly #seen: Pick<Seen<unknown, unknown>, "forget">[] = [];
 
   /** Only the one that writes may remember what it has seen. */
   constructor(connection: Connection, remembers = false) {
-    const seen = <Value>() => {
+    const seen = <Key, Value>() => {
       if (!remembers) return undefined;
-      const made = new Seen<Value>();
+      const made = new Seen<Key, Value>();
       this.#seen.push(made);
       return made;
     };
     this.connection = connection;
     this.names = new Names(connection);
-    this.journal = new Journal(connection, this.names, seen<Head>());
+    this.journal = new Journal(connection, this.names, {
+      heads: seen<number, Head>(),
+      last: seen<"last", number>(),
+    });
     this.rows = new BlockRows(connection, this.names, this.journal.heads);
-    this.actors = new Actors(connection, this.names, seen<number>());
+    this.actors = new Actors(connection, this.names, seen<number, number>());
     this.edits = new EditRows(connection, this.names, this.actors);
     this.calls = new Calls(connection, this.names);
     this.sequences = new Sequences(connection);
     this.keyframes = new Documents(connection, this.names, "keyframes");
     this.snapshots = new Documents(connection, this.names, "snapshots");
     this.settings = new Settings(connection);
-    this.leases = new Leases(connection);
+    this.leases = new Leases(connection, seen<string, LastLease>());
   }
 
   /** After a rollback, and when another has written. */
