@@ -11,8 +11,8 @@ import { isBroken } from "./salvage/structure.ts";
 import type { Tables } from "./tables.ts";
 import { scrubsPending, vacuum } from "./vacuum.ts";
 
-/** They fill a few megabytes of WAL. More would have it grow for longer before it begins anew. */
-const GROUPS_PER_CHECKPOINT = 128;
+/** They fill five megabytes of WAL. More would have it grow for longer before it begins anew. */
+const GROUPS_PER_CHECKPOINT = 256;
 const encoder = new TextEncoder();
 
 /** What `compact` gives when there is more to do: not an answer yet. */

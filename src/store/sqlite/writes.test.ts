@@ -60,16 +60,13 @@ test("the WAL begins anew while somebody writes without a pause", async () => {
   await using store = await openSqliteStore(file, { held: Infinity });
   const body = encode("x".repeat(4_000));
   let largest = 0;
-  let written = 0;
-  for (let version = 0; version < 1_500; version += 1) {
+  for (let version = 0; version < 3_000; version += 1) {
     await store.commit(batch([commit("main~ann~1", version, { edit: `e${version}`, body })]));
     const { size } = await stat(`${file}-wal`);
-    if (size > largest) written = version;
     largest = Math.max(largest, size);
   }
-  // Two megabytes for 128 of them, and what is written while that is moved; it would be 30 otherwise.
-  expect(largest).toBeLessThan(15_000_000);
-  expect(written).toBeLessThan(1_400);
+  // Six megabytes for 256 of them, and what is written while that is moved; it would be 50 otherwise.
+  expect(largest).toBeLessThan(35_000_000);
   expect(await store.verify()).toEqual([]);
 });
 
