@@ -120,6 +120,8 @@ export class Hall {
     principal.signal.throwIfAborted();
     const { kernels } = principal;
     if (kernels !== undefined && !kernels.includes(id)) throw notYours(principal, id, kernels);
+    const ready = this.world.ready(id);
+    if (ready !== undefined) return ready;
     return this.#open(id, () => this.world.open(id)).catch((error: unknown) => {
       throw discreet(error, id, kernels);
     });
@@ -155,7 +157,7 @@ export class Hall {
   ): Promise<unknown> {
     using _ = counted ? undefined : this.count();
     const registry = this.#registry ?? (await this.tools());
-    const tool = registry.list(filter).find((each) => each.name === name.replace(".", "_"));
+    const tool = registry.find(name, filter);
     const began = monotonicClock.now();
     let outcome = "ok";
     try {
@@ -168,7 +170,7 @@ export class Hall {
       for (const tell of tool === undefined ? [] : this.watchers)
         tell({ kernel: kernel.id, actor, kind: principal.kind, tool: tool!.name, input });
       const offered = await kernel.toolFilter.get();
-      const hidden = tool !== undefined && !registry.list(offered).includes(tool);
+      const hidden = tool !== undefined && registry.find(tool.name, offered) === undefined;
       return await registry.execute(kernel, name, invocation, input, hidden ? offered : filter);
     } catch (error) {
       outcome = error instanceof KumikoError ? error.code : "internal";

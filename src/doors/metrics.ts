@@ -124,9 +124,11 @@ function histogramLines(name: string, { labels, buckets, count, value }: Series)
 }
 
 function written(labels: Labels): string {
-  const all = Object.entries(labels).map(
-    ([name, value]) =>
-      `${name}="${value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n")}"`,
-  );
+  const all = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
   return all.length === 0 ? "" : `{${all.join(",")}}`;
+}
+
+function escaped(value: string): string {
+  if (!/[\\"\n]/.test(value)) return value;
+  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 }

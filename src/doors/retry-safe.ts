@@ -9,7 +9,7 @@ export function retrySafe(
   call: string | undefined,
 ): unknown {
   if (call === undefined || typeof input !== "object") return input;
-  const tool = registry.list().find((each) => each.name === name.replace(".", "_"));
+  const tool = registry.find(name);
   const takes = tool?.input instanceof ZodObject && "call_id" in tool.input.shape;
   return takes ? { call_id: call, ...input } : input;
 }

@@ -31,7 +31,7 @@ export interface WorldOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   newPeer(): string;
-  turn?(): Promise<void>;
+  turn?(): Promise<void> | undefined;
   /** The folders of a kernel that was just opened; with `always` also of one that has none. */
   readonly files?: (
     kernel: Kernel,
@@ -54,6 +54,8 @@ interface OpenKernel {
 export class World implements AsyncDisposable {
   readonly #options: WorldOptions;
   readonly #open = new Map<string, Promise<OpenKernel>>();
+  /** Those of them that nobody has to wait for. */
+  readonly #ready = new Map<string, Kernel>();
   /** Kernels that are given back: whoever opens one again waits. */
   readonly #closing = new Map<string, Promise<void>>();
   readonly #attaching = new Map<Kernel, Promise<void>>();
@@ -87,14 +89,21 @@ export class World implements AsyncDisposable {
     return this.open(kernel);
   }
 
+  /** One that is open now: for whoever asks with every call. */
+  ready(kernel: string): Kernel | undefined {
+    return this.#ready.get(kernel);
+  }
+
   async open(kernel: string): Promise<Kernel> {
     if (this.#closed) throw new KumikoError("closed", "This world was closed.", {});
-    const opened = this.#open.get(kernel);
-    if (opened !== undefined) return (await opened).kernel;
+    const before = this.#open.get(kernel);
+    if (before !== undefined) return (await before).kernel;
     const opening = this.#openKernel(kernel);
     this.#open.set(kernel, opening);
     try {
-      return (await opening).kernel;
+      const opened = await opening;
+      if (this.#open.get(kernel) === opening) this.#ready.set(kernel, opened.kernel);
+      return opened.kernel;
     } catch (error) {
       if (this.#open.get(kernel) === opening) this.#open.delete(kernel);
       throw error;
@@ -106,6 +115,7 @@ export class World implements AsyncDisposable {
     const opened = this.#open.get(id);
     if (opened === undefined) return this.#closing.get(id);
     this.#open.delete(id);
+    this.#ready.delete(id);
     const closing = closeKernel(opened);
     this.#closing.set(id, closing);
     try {

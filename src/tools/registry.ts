@@ -27,6 +27,12 @@ export class ToolRegistry {
     return this.#allowed(filter).filter((tool) => "run" in tool);
   }
 
+  /** One of those, without looking through all of them. */
+  find(name: string, filter: ToolFilter = { kind: "all" }): Tool | undefined {
+    const tool = this.#find(name, filter);
+    return tool !== undefined && "run" in tool ? tool : undefined;
+  }
+
   /** What programs can listen to. */
   streams(filter: ToolFilter = { kind: "all" }): StreamingTool[] {
     return this.#allowed(filter).filter((tool) => "stream" in tool);
@@ -39,12 +45,10 @@ export class ToolRegistry {
     input: unknown,
     filter: ToolFilter = { kind: "all" },
   ): Promise<unknown> {
-    const tool = this.#find(name, filter);
-    if (tool === undefined || !("run" in tool)) {
-      const hint =
-        tool === undefined
-          ? undefined
-          : `${tool.name} is a stream: it can be subscribed to, not called.`;
+    const tool = this.find(name, filter);
+    if (tool === undefined) {
+      const stream = this.#find(name, filter);
+      const hint = stream && `${stream.name} is a stream: it can be subscribed to, not called.`;
       throw unknownTool(name, this.list(filter), this.list(), hint);
     }
     checkNotAborted(invocation);

@@ -38,7 +38,7 @@ export function fastCall(
     return undefined;
   if (meta !== undefined && (!isRecord(meta) || asksForMore(meta))) return undefined;
   // A tool that is not offered is for the longer way to refuse, or somebody else's.
-  if (!host.registry.list(profile).some((tool) => tool.name === name)) return undefined;
+  if (host.registry.find(name, profile)?.name !== name) return undefined;
   return { id, name, arguments: input, meta };
 }
 
