@@ -48,8 +48,13 @@ export class Clients {
       session: true,
     };
     this.#staying.add(client);
+    let said = name;
     return {
-      named: (given) => void (client.name = shortened(given) ?? client.name),
+      named: (given) => {
+        if (given === said) return;
+        said = given;
+        client.name = shortened(given) ?? client.name;
+      },
       called: (as) => {
         client.actor = actorOf(principal, as);
         client.lastCall = this.#clock.now();

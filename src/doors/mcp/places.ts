@@ -26,13 +26,11 @@ export async function kernelFor(host: Host, { kernel }: Sight): Promise<Kernel> 
 /** The conversation a call means. */
 export async function contextFor(host: Host, kernel: Kernel, sight: Sight): Promise<string> {
   if (sight.context !== undefined) return sight.context;
-  if (host.writes) await ensured(kernel, host.actorOf(sight.actor));
+  if (host.writes) await (known.get(kernel) ?? ensured(kernel, host.actorOf(sight.actor)));
   return DEFAULT_CONTEXT;
 }
 
 function ensured(kernel: Kernel, actor: string): Promise<void> {
-  const found = known.get(kernel);
-  if (found !== undefined) return found;
   const making = make(kernel, actor);
   known.set(kernel, making);
   making.catch(() => known.delete(kernel));
