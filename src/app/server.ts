@@ -82,9 +82,12 @@ async function start(options: ServerOptions): Promise<RunningServer> {
   starting.use(await lockHome(place, "kumiko serve"));
   starting.use(boundYoungGeneration());
   const home = new HomeFolder(place, "kumiko serve");
+  let connected: HttpFront["connections"] | undefined;
   const world = starting.use(
     openWorld(home, (report) => log.error({ ...report }, "damaged"), {
       watch: true,
+      // Whoever has the process to itself, over pipes, need not wait for others.
+      hasCompany: () => connected?.isEmpty === false,
       onTrouble: (mount, error) =>
         log.warn({ mount, why: error.message, ...faultOf(error) }, "trouble with a folder"),
     }),
@@ -113,6 +116,7 @@ async function start(options: ServerOptions): Promise<RunningServer> {
   });
   const front = starting.use(await listen(hall, { ...options, host }));
   const { connections, port } = front;
+  connected = connections;
   const folders = (): ReturnType<typeof foldersByKernel> => foldersByKernel(home);
   const surroundings = { connections, since, inAgent, folders };
   front.add(...doorsOf(hall, home, surroundings, { equip: options.equipMcp }));

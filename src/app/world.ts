@@ -14,11 +14,16 @@ interface FolderOptions {
   readonly onTrouble?: (mount: string, error: KumikoError) => void;
 }
 
+interface WorldOptions extends FolderOptions {
+  /** Whether somebody may be about to write beside whoever writes now. */
+  readonly hasCompany?: () => boolean;
+}
+
 /** A world over a home folder, on this machine's clock, timers and chance. The caller disposes of it. */
 export function openWorld(
   home: HomeFolder,
   onDamage: (report: DamageReport) => void,
-  { watch = false, onTrouble = () => undefined }: FolderOptions = {},
+  { watch = false, onTrouble = () => undefined, hasCompany = () => true }: WorldOptions = {},
 ): World {
   return new World({
     folders: home,
@@ -27,7 +32,7 @@ export function openWorld(
     files: (kernel, { always }) => openMounts(home, kernel, { watch, onTrouble, always }),
     newPeer: randomPeer,
     // What other sockets have to say is read before a group is written.
-    turn: () => new Promise((resolve) => setImmediate(resolve)),
+    turn: () => (hasCompany() ? new Promise((resolve) => setImmediate(resolve)) : undefined),
     onDamage,
   });
 }

@@ -37,7 +37,7 @@ export interface KernelOptions {
   newPeer(): string;
   readonly authorise?: Authorise | undefined;
   /** Resolves when calls that have already arrived were let in: they share one write. By default at once. */
-  turn?(): Promise<void>;
+  turn?(): Promise<void> | undefined;
   /** Documents kept in memory. */
   readonly liveDocuments?: number | undefined;
   /** This process among those that share the store; they have different names. */
@@ -154,7 +154,7 @@ export class KernelParts {
       authorise,
       newEdit: () => this.#newEdit(),
       quarantine: this.#quarantine,
-      turn: () => options.turn?.() ?? Promise.resolve(),
+      turn: () => options.turn?.(),
       fence: () => this.owner.fence,
       publish: (commit, body) => {
         // A commit of ours may have been heard of before its own answer came.

@@ -46,6 +46,11 @@ export class Connections {
     return { leave: () => this.#leave(own, connection) };
   }
 
+  get isEmpty(): boolean {
+    for (const own of this.#of.values()) if (own.size > 0) return false;
+    return true;
+  }
+
   list(): Connection[] {
     return [...this.#of.values()].flatMap((own) => [...own]);
   }

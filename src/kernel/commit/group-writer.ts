@@ -22,7 +22,7 @@ export interface GroupWriterPorts {
   readonly quarantine: Quarantine;
   readonly others: OtherServers;
   /** Resolves when all that has already arrived was let in: it shares the write. */
-  turn(): Promise<void>;
+  turn(): Promise<void> | undefined;
   /** Every write is made only while this lease is held. */
   fence(): NonNullable<Batch["fence"]>;
   /** A write failed: memory must forget what is not on disk. */
