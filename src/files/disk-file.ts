@@ -12,11 +12,20 @@ import type { Place } from "./contained.ts";
 import type { Content } from "./content.ts";
 import { hasCode, unwritable } from "./disk-errors.ts";
 import { type FileStat, sameIdentity, statAt, statOf } from "./file-stat.ts";
-import { heldOpen } from "./held-open.ts";
 import { writeInPlace } from "./in-place.ts";
+import { ReplacedFile } from "./replaced-file.ts";
 import { absent, moved, type Spot } from "./spot.ts";
 import { Staged } from "./staged.ts";
-import { PIECE, readSpot, readSpotAtOnce, readSpotHead, type WholeFile } from "./whole-file.ts";
+import {
+  openFile,
+  type OpenFile,
+  PIECE,
+  readOpen,
+  readOpenAtOnce,
+  readSpot,
+  readSpotHead,
+  type WholeFile,
+} from "./whole-file.ts";
 
 export type { FileIdentity, FileStat } from "./file-stat.ts";
 
@@ -161,7 +170,7 @@ export async function remove(
   using spot = place.folder.spot(place.path);
   try {
     if (expected === "link") refuseIfNoLink(spot);
-    else await compare(spot, expected);
+    else await compareThere(spot, expected);
     spot.stands();
     unlinkSync(spot.target);
     return { settled: settling(spot) };
@@ -219,7 +228,7 @@ async function replace(spot: Spot, bytes: Uint8Array, how: Replacing): Promise<S
   if (!found.isFile()) throw moved(spot.path);
   const old = statOf(found);
   if (old.links > 1) {
-    const before = await compare(spot, how.expected);
+    const before = await compareThere(spot, how.expected);
     return { stat: await writeInPlace(spot, before, bytes), settled: Promise.resolve() };
   }
   using staged = await Staged.write(spot, bytes, old);
@@ -238,26 +247,32 @@ async function putInPlace(
   staged: Staged,
   { old, bytes, expected, settle }: Ready,
 ): Promise<Saved> {
-  const now = await compare(spot, expected);
+  using there = ReplacedFile.open(spot);
+  const now = await compare(spot, there, expected);
   // Somebody gave the file a second name while it was staged: a rename would part the two.
   if (now.stat.links > 1) {
     return { stat: await writeInPlace(spot, now, bytes), settled: Promise.resolve() };
   }
   if (now.stat.mode !== old.mode) staged.keep(now.stat);
   spot.stands();
-  using _ = heldOpen(spot);
+  there.beforeRename();
   renameSync(staged.target, spot.target);
   staged.renamed();
   return { stat: staged.stat(), settled: settle ? settling(spot) : Promise.resolve() };
 }
 
-/** What is there, when it is what was expected. What is small is not left between the look and what follows it. */
-async function compare(spot: Spot, expected: Content): Promise<WholeFile> {
-  const atOnce = readSpotAtOnce(spot);
-  const found = atOnce === "large" ? await readSpot(spot, Infinity) : atOnce;
-  if (found === "absent" || found === undefined) throw absent(spot.path);
+async function compareThere(spot: Spot, expected: Content): Promise<WholeFile> {
+  using file = openFile(spot);
+  if (file === undefined) throw absent(spot.path);
+  return await compare(spot, file, expected);
+}
+
+/** What was just opened there, when it is what was expected. What is small is not left between the look and what follows it. */
+async function compare(spot: Spot, file: OpenFile, expected: Content): Promise<WholeFile> {
+  const isLarge = file.stat.size > PIECE;
+  const found = isLarge ? await readOpen(spot, file, Infinity) : readOpenAtOnce(spot, file);
   if (!found.content.equals(expected)) throw moved(spot.path);
-  if (atOnce === "large") {
+  if (isLarge) {
     const after = statAt(spot.target, spot.path);
     if (after === undefined || !sameIdentity(statOf(after), found.stat)) throw moved(spot.path);
   }

@@ -27,7 +27,7 @@ const PAUSE = 10;
 const REST = 100;
 const REST_SHRUNK = 400;
 /** Milliseconds in which saves are gathered before their folder is synced. */
-const SETTLING = 100;
+const SETTLING = 1_000;
 /** How often a file is looked at that does not come to rest: then it is taken as it is. */
 const LOOKS = 20;
 /** What the gate of paths and handles says of a place in which there is something else than a file. */

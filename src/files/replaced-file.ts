@@ -1,8 +1,8 @@
-import { close, constants, openSync, statfsSync } from "node:fs";
+import { close, closeSync, statfsSync } from "node:fs";
 import { isSystemError } from "./disk-errors.ts";
-import type { Spot } from "./spot.ts";
-
-const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+import type { FileStat } from "./file-stat.ts";
+import { absent, type Spot } from "./spot.ts";
+import { type OpenFile, openFile } from "./whole-file.ts";
 
 /**
  * File systems of this machine, by the numbers Linux gives them: ext, XFS, Btrfs, tmpfs, F2FS, ZFS, overlay. Over a network
@@ -12,25 +12,58 @@ const LOCAL: readonly number[] = [
   0xef53, 0x58465342, 0x9123683e, 0x01021994, 0xf2f52010, 0x2fc12fc1, 0x794c7630,
 ];
 
+/** By device, as far as they were asked about: disks only. The number of what is no disk may soon be another's. */
+const local = new Map<number, boolean>();
+
 /**
- * Keeps a file that is about to be replaced until somebody else closes it. Its blocks are given back when it is last
- * closed: within the rename the calling thread would wait for that, longer than for all the rest of it.
+ * A file that is about to be replaced, from the last look at it on. It is closed by another thread: its blocks are given
+ * back when it is last closed, and within the rename the calling thread would wait for that, longer than for all the rest.
  */
-export function heldOpen(spot: Spot): Disposable {
-  const descriptor = opened(spot);
-  // Nothing was written by it that a failure could lose.
-  return {
-    [Symbol.dispose]: () => descriptor !== undefined && close(descriptor, () => undefined),
-  };
+export class ReplacedFile implements OpenFile {
+  readonly descriptor: number;
+  readonly stat: FileStat;
+  readonly #mayStayOpen: boolean;
+  #isOpen = true;
+
+  private constructor({ descriptor, stat }: OpenFile, spot: Spot) {
+    this.descriptor = descriptor;
+    this.stat = stat;
+    this.#mayStayOpen = isLocal(stat.device, spot);
+  }
+
+  static open(spot: Spot): ReplacedFile {
+    const file = openFile(spot);
+    if (file === undefined) throw absent(spot.path);
+    return new ReplacedFile(file, spot);
+  }
+
+  beforeRename(): void {
+    if (!this.#mayStayOpen) this[Symbol.dispose]();
+  }
+
+  [Symbol.dispose](): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    // Nothing was written by it that a failure could lose.
+    if (this.#mayStayOpen) close(this.descriptor, () => undefined);
+    else closeSync(this.descriptor);
+  }
 }
 
-function opened(spot: Spot): number | undefined {
-  if (process.platform !== "linux") return undefined;
+function isLocal(device: number, spot: Spot): boolean {
+  if (process.platform !== "linux") return false;
+  const known = local.get(device);
+  if (known !== undefined) return known;
   try {
-    const isLocal = LOCAL.includes(statfsSync(spot.beside(".")).type);
-    return isLocal ? openSync(spot.target, FLAGS) : undefined;
+    const found = LOCAL.includes(statfsSync(spot.beside(".")).type);
+    if (isDisk(device)) local.set(device, found);
+    return found;
   } catch (error) {
-    if (isSystemError(error)) return undefined;
+    if (isSystemError(error)) return false;
     throw error;
   }
+}
+
+function isDisk(device: number): boolean {
+  return ((device >>> 8) & 0xfff) !== 0;
 }

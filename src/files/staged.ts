@@ -1,6 +1,6 @@
 import {
   accessSync,
-  closeSync,
+  close,
   constants,
   fchmodSync,
   fchownSync,
@@ -59,7 +59,7 @@ export class Staged implements Disposable {
     if (!isNew) accessSync(spot.target, constants.W_OK);
     const target = spot.beside(temporaryName());
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-    return new Staged(target, openSync(target, flags, isNew ? old.mode : 0o600));
+    return new Staged(target, openSync(target, flags, isNew ? old.mode : firstMode(old)));
   }
 
   sync(): Promise<void> {
@@ -69,10 +69,9 @@ export class Staged implements Disposable {
   /** Takes over owner and mode. The owner first: changing it clears bits of the mode. */
   keep(old: FileStat): void {
     const mine = statOf(fstatSync(this.#descriptor, { bigint: true }));
-    if (mine.uid !== old.uid || mine.gid !== old.gid) {
-      if (!this.#give(old.uid, old.gid)) this.#give(mine.uid, old.gid);
-    }
-    fchmodSync(this.#descriptor, old.mode);
+    const isOwn = mine.uid === old.uid && mine.gid === old.gid;
+    if (!isOwn && !this.#give(old.uid, old.gid)) this.#give(mine.uid, old.gid);
+    if (!isOwn || mine.mode !== old.mode) fchmodSync(this.#descriptor, old.mode);
   }
 
   stat(): FileStat {
@@ -94,9 +93,10 @@ export class Staged implements Disposable {
     }
   }
 
+  /** Closed by another thread: what was to get to the disk is there. */
   [Symbol.dispose](): void {
     this.remove();
-    closeSync(this.#descriptor);
+    close(this.#descriptor, () => undefined);
   }
 
   #give(uid: number, gid: number): boolean {
@@ -108,6 +108,12 @@ export class Staged implements Disposable {
       throw error;
     }
   }
+}
+
+/** The old file's at once, unless that lets somebody in who would not be let into the old one: until it has its owner. */
+function firstMode({ uid, gid, mode }: FileStat): number {
+  const willBeOwn = process.geteuid?.() === uid && process.getegid?.() === gid;
+  return willBeOwn ? mode & 0o777 : 0o600;
 }
 
 /** What is small is written on the calling thread. */

@@ -21,7 +21,11 @@ const BEYOND = 1;
 /** Undefined when there is none. Refuses what is larger than the limit, and what changed while it was read. */
 export async function readSpot(spot: Spot, limit: number): Promise<WholeFile | undefined> {
   using file = openFile(spot);
-  if (file === undefined) return undefined;
+  return file && (await readOpen(spot, file, limit));
+}
+
+/** What is open, as `readSpot` reads it. */
+export async function readOpen(spot: Spot, file: OpenFile, limit: number): Promise<WholeFile> {
   const { descriptor, stat } = file;
   refuseTooLarge(spot.path, stat.size, limit);
   const bytes = Buffer.allocUnsafe(stat.size + BEYOND);
@@ -44,11 +48,8 @@ export async function readSpot(spot: Spot, limit: number): Promise<WholeFile | u
 }
 
 /** The same without giving way, for files of one piece. */
-export function readSpotAtOnce(spot: Spot): WholeFile | "absent" | "large" {
-  using file = openFile(spot);
-  if (file === undefined) return "absent";
+export function readOpenAtOnce(spot: Spot, file: OpenFile): WholeFile {
   const { descriptor, stat } = file;
-  if (stat.size > PIECE) return "large";
   const bytes = Buffer.allocUnsafe(stat.size + BEYOND);
   let length = 0;
   while (length < bytes.length) {
@@ -72,12 +73,13 @@ export function readSpotHead(
   return { size: stat.size, bytes: bytes.subarray(0, count) };
 }
 
-interface OpenFile extends Disposable {
+export interface OpenFile extends Disposable {
   readonly descriptor: number;
   readonly stat: FileStat;
 }
 
-function openFile(spot: Spot): OpenFile | undefined {
+/** Undefined when there is nothing. The caller owns it. */
+export function openFile(spot: Spot): OpenFile | undefined {
   let descriptor: number;
   try {
     // Not blocking: a pipe put there meanwhile would wait for its writer for ever.
