@@ -139,7 +139,9 @@ describe.runIf(hasHandles)("links and folders that are swapped meanwhile", () =>
     const random = new Random(seed());
     const outcomes = new Map<string, number>();
     try {
-      for (let race = 0; race < scaled(2_000); race += 1) {
+      // As many swaps as operations, however the two share the processor.
+      const enough = scaled(2_000);
+      for (let race = 0; race < enough || Atomics.load(stop, 1) <= enough; race += 1) {
         const outcome = await raced(opened, race, random);
         outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
       }
@@ -149,7 +151,6 @@ describe.runIf(hasHandles)("links and folders that are swapped meanwhile", () =>
     }
     expect(seen(outside)).toEqual(before);
     // Both happened, or there was no race: what was inside was reached, and what led out was refused.
-    expect(Atomics.load(stop, 1)).toBeGreaterThan(scaled(2_000));
     expect(outcomes.get("done") ?? 0).toBeGreaterThan(0);
     expect((outcomes.get("outside") ?? 0) + (outcomes.get("disk_moved") ?? 0)).toBeGreaterThan(0);
   });

@@ -248,12 +248,13 @@ async function putInPlace(
   { old, bytes, expected, settle }: Ready,
 ): Promise<Saved> {
   using there = ReplacedFile.open(spot);
-  const now = await compare(spot, there, expected);
-  // Somebody gave the file a second name while it was staged: a rename would part the two.
-  if (now.stat.links > 1) {
-    return { stat: await writeInPlace(spot, now, bytes), settled: Promise.resolve() };
+  if (there.stat.links > 1 || !there.holds(expected)) {
+    const now = await compare(spot, there, expected);
+    // Somebody gave the file a second name while it was staged: a rename would part the two.
+    if (now.stat.links > 1)
+      return { stat: await writeInPlace(spot, now, bytes), settled: Promise.resolve() };
   }
-  if (now.stat.mode !== old.mode) staged.keep(now.stat);
+  if (there.stat.mode !== old.mode) staged.keep(there.stat);
   spot.stands();
   there.beforeRename();
   renameSync(staged.target, spot.target);

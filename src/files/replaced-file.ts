@@ -1,8 +1,10 @@
-import { close, closeSync, statfsSync } from "node:fs";
+import { closeSync, readSync, statfsSync } from "node:fs";
+import { closeLater } from "./close-later.ts";
+import type { Content } from "./content.ts";
 import { isSystemError } from "./disk-errors.ts";
 import type { FileStat } from "./file-stat.ts";
 import { absent, type Spot } from "./spot.ts";
-import { type OpenFile, openFile } from "./whole-file.ts";
+import { type OpenFile, openFile, PIECE } from "./whole-file.ts";
 
 /**
  * File systems of this machine, by the numbers Linux gives them: ext, XFS, Btrfs, tmpfs, F2FS, ZFS, overlay. Over a network
@@ -15,9 +17,12 @@ const LOCAL: readonly number[] = [
 /** By device, as far as they were asked about: disks only. The number of what is no disk may soon be another's. */
 const local = new Map<number, boolean>();
 
+/** What was read for a look that nobody else sees: memory of its own for each would cost more than the reading. */
+const seen = Buffer.allocUnsafeSlow(PIECE + 1);
+
 /**
- * A file that is about to be replaced, from the last look at it on. It is closed by another thread: its blocks are given
- * back when it is last closed, and within the rename the calling thread would wait for that, longer than for all the rest.
+ * A file that is about to be replaced, from the last look at it on. It is closed later: within the rename the calling thread
+ * would wait until its blocks are given back, longer than for all the rest.
  */
 export class ReplacedFile implements OpenFile {
   readonly descriptor: number;
@@ -37,6 +42,15 @@ export class ReplacedFile implements OpenFile {
     return new ReplacedFile(file, spot);
   }
 
+  /** Whether it is just these bytes, as far as they are at hand and short: false says nothing. */
+  holds({ bytes }: Content): boolean {
+    if (bytes === undefined || bytes.length > PIECE || bytes.length !== this.stat.size)
+      return false;
+    // One more than there were: it may have grown since it was opened.
+    const count = readSync(this.descriptor, seen, 0, bytes.length + 1, 0);
+    return count === bytes.length && seen.compare(bytes, 0, bytes.length, 0, count) === 0;
+  }
+
   beforeRename(): void {
     if (!this.#mayStayOpen) this[Symbol.dispose]();
   }
@@ -44,8 +58,7 @@ export class ReplacedFile implements OpenFile {
   [Symbol.dispose](): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    // Nothing was written by it that a failure could lose.
-    if (this.#mayStayOpen) close(this.descriptor, () => undefined);
+    if (this.#mayStayOpen) closeLater(this.descriptor);
     else closeSync(this.descriptor);
   }
 }

@@ -1,6 +1,5 @@
 import {
   accessSync,
-  close,
   constants,
   fchmodSync,
   fchownSync,
@@ -11,6 +10,7 @@ import {
   write,
   writeSync,
 } from "node:fs";
+import { closeLater } from "./close-later.ts";
 import { hasCode, isSystemError } from "./disk-errors.ts";
 import { type FileStat, statOf } from "./file-stat.ts";
 import type { Spot } from "./spot.ts";
@@ -93,10 +93,10 @@ export class Staged implements Disposable {
     }
   }
 
-  /** Closed by another thread: what was to get to the disk is there. */
   [Symbol.dispose](): void {
     this.remove();
-    close(this.#descriptor, () => undefined);
+    // What was to get to the disk is there.
+    closeLater(this.#descriptor);
   }
 
   #give(uid: number, gid: number): boolean {
