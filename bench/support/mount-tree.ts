@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { kernelOfFolder } from "../../src/app/folders.ts";
 import { HomeFolder } from "../../src/app/index.ts";
 import { openWorld } from "../../src/app/world.ts";
-import { boundYoungGeneration } from "../../src/app/young-generation.ts";
+import { boundHeapGrowth } from "../../src/app/heap-growth.ts";
 import { fileTools } from "../../src/files/index.ts";
 import { blockTools, ToolRegistry } from "../../src/tools/index.ts";
 
@@ -15,7 +15,7 @@ const damaged = (report: object): never => {
 };
 using bounds = new DisposableStack();
 // As the server does.
-bounds.use(boundYoungGeneration());
+bounds.use(boundHeapGrowth());
 globalThis.gc?.();
 const before = process.memoryUsage().rss;
 const begun = performance.now();

@@ -14,7 +14,7 @@ import { type FoundFolder, mountAgain } from "./open-folder.ts";
 import { ownerOf } from "./owner-token.ts";
 import { lockHome, removeNote, writeNote } from "./running.ts";
 import { openWorld } from "./world.ts";
-import { boundYoungGeneration } from "./young-generation.ts";
+import { boundHeapGrowth } from "./heap-growth.ts";
 
 export interface ServerOptions {
   /** The home folder. */
@@ -80,7 +80,7 @@ async function start(options: ServerOptions): Promise<RunningServer> {
   await makeFolder(place, 0o700);
   await using starting = new AsyncDisposableStack();
   starting.use(await lockHome(place, "kumiko serve"));
-  starting.use(boundYoungGeneration());
+  starting.use(boundHeapGrowth());
   const home = new HomeFolder(place, "kumiko serve");
   let connected: HttpFront["connections"] | undefined;
   const world = starting.use(

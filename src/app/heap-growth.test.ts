@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { boundYoungGeneration } from "./young-generation.ts";
+import { boundHeapGrowth } from "./heap-growth.ts";
 
 const MEGABYTE = 1024 * 1024;
 const v8 = vi.hoisted(() => ({ size: 0, flags: [] as string[] }));
@@ -11,7 +11,7 @@ vi.mock("node:v8", () => ({
   setFlagsFromString: (flag: string) => v8.flags.push(flag),
 }));
 
-test("the space for new objects may grow while it is small, also after it was given back", () => {
+test("old objects have room, and the space for new ones may grow while it is small, also after it was given back", () => {
   vi.useFakeTimers();
   using _ = { [Symbol.dispose]: () => void vi.useRealTimers() };
   const growth = (size: number): string[] => {
@@ -20,11 +20,14 @@ test("the space for new objects may grow while it is small, also after it was gi
     return v8.flags.splice(0);
   };
   v8.size = 16 * MEGABYTE;
-  const bound = boundYoungGeneration();
-  expect(v8.flags.splice(0)).toEqual(["--semi-space-growth-factor=1"]);
+  const bound = boundHeapGrowth();
+  expect(v8.flags.splice(0)).toEqual([
+    "--heap-growing-percent=100",
+    "--semi-space-growth-factor=1",
+  ]);
   expect(growth(16)).toEqual([]);
   expect(growth(1)).toEqual(["--semi-space-growth-factor=2"]);
   expect(growth(32)).toEqual(["--semi-space-growth-factor=1"]);
   bound[Symbol.dispose]();
-  expect(growth(1)).toEqual(["--semi-space-growth-factor=2"]);
+  expect(growth(1)).toEqual(["--semi-space-growth-factor=2", "--heap-growing-percent=0"]);
 });
