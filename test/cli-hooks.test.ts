@@ -7,11 +7,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, test, vi } from "vitest";
 import { type RunningServer, startServer } from "../src/app/server.ts";
 import { agents } from "../src/cli/doors/agents.ts";
-import { withHooks, withoutHooks } from "../src/cli/doors/agent-hooks.ts";
 import { hookEvents } from "../src/cli/doors/hook-payload.ts";
+import { opencodePlugin } from "../src/cli/doors/opencode-plugin.ts";
 import { Mounts } from "../src/files/index.ts";
 import { command, type Home, temporaryHome } from "./support/kumiko.ts";
 import { runProgram } from "./support/process.ts";
@@ -443,7 +444,7 @@ interface Settings {
 }
 
 describe("kumiko connect claude-code", () => {
-  const { hooks } = agents["claude-code"];
+  const hooks = agents["claude-code"].hooks!.text;
   const events = ["PreToolUse", "PostToolUse", "UserPromptSubmit"];
 
   /** A project's own settings, with other hooks before and behind. */
@@ -536,18 +537,17 @@ describe("kumiko connect claude-code", () => {
 
   test("says in one line of agents without hooks that their own edits are blamed on disk", async () => {
     using home = temporaryHome();
-    for (const agent of ["opencode", "cursor"]) {
-      const { hooks: none, notes } = await home.json(["connect", agent]);
-      expect([none, String(notes)]).toEqual([null, expect.stringContaining("blamed on `disk`")]);
-    }
-    expect(String((await home.json(["connect", "claude-code"]))["notes"])).not.toContain("disk");
+    const { hooks: none, notes } = await home.json(["connect", "cursor"]);
+    expect([none, String(notes)]).toEqual([null, expect.stringContaining("blamed on `disk`")]);
+    for (const agent of ["claude-code", "opencode"])
+      expect(String((await home.json(["connect", agent]))["notes"])).not.toContain("disk");
   });
 
   test("leaves ours where somebody put it, and as they wrote it", () => {
-    const ours = JSON.parse(withHooks("", hooks!, ["kumiko", "hook", "claude-code"])) as Settings;
+    const ours = JSON.parse(hooks.with("", ["kumiko", "hook", "claude-code"])) as Settings;
     const behind = events.map((event) => [event, [...ours.hooks![event]!, { hooks: [] }]]);
     const moved = JSON.stringify({ hooks: Object.fromEntries(behind) as object });
-    expect(withHooks(moved, hooks!, ["kumiko", "hook", "claude-code"])).toBe(moved);
+    expect(hooks.with(moved, ["kumiko", "hook", "claude-code"])).toBe(moved);
   });
 
   test("replaces an older one of ours, also among others' in one group", () => {
@@ -567,12 +567,112 @@ describe("kumiko connect claude-code", () => {
         ],
       },
     });
-    const after = JSON.parse(withHooks(mixed, hooks!, ["kumiko", "hook", "claude-code"]));
+    const after = JSON.parse(hooks.with(mixed, ["kumiko", "hook", "claude-code"]));
     const lines = (after as Settings).hooks!["PreToolUse"]!.map((group) =>
       group.hooks.map((hook) => hook.command),
     );
     expect(lines).toEqual([["lint", "kumiko status"], ["kumiko hook claude-code || true"]]);
-    const bare = JSON.parse(withoutHooks(mixed, hooks!)) as Settings;
+    const bare = JSON.parse(hooks.without(mixed)) as Settings;
     expect(bare.hooks!["PreToolUse"]!.map((group) => group.hooks.length)).toEqual([2]);
+  });
+});
+
+/** What opencode hands to a plugin's functions. */
+interface Plugin {
+  readonly Kumiko: (place: { directory: string }) => Promise<{
+    [hook: string]: (input: object, output?: object) => Promise<void>;
+  }>;
+}
+
+describe("kumiko connect opencode", () => {
+  test("writes a plugin once, and takes it away again, but no file of somebody else's", async () => {
+    using home = temporaryHome();
+    const file = join(home.folder.path, ".opencode", "plugin", "kumiko.js");
+    expect((await home.run(["connect", "opencode"])).out).toContain(file);
+    expect(existsSync(file)).toBe(false);
+    const written = await home.json(["connect", "opencode", "--write"]);
+    expect(written).toMatchObject({ changed: true, hooks: { file, changed: true, backup: null } });
+    expect(readFileSync(file, "utf8")).toMatch(/const command = \["(npx","--no",")?kumiko","hook"/);
+    expect(await home.json(["connect", "opencode", "--write"])).toMatchObject({
+      changed: false,
+      hooks: { changed: false },
+    });
+    expect(await home.json(["connect", "opencode", "--remove"])).toMatchObject({
+      changed: true,
+      hooks: { changed: true },
+    });
+    expect(existsSync(dirname(file))).toBe(false);
+
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, "export const Mine = async () => ({});\n");
+    expect(await home.json(["connect", "opencode", "--write"])).toMatchObject({
+      error: { code: "file_unreadable", facts: { path: file } },
+    });
+    expect(await home.json(["connect", "opencode", "--remove"])).toMatchObject({
+      hooks: { changed: false },
+    });
+    expect(readFileSync(file, "utf8")).toBe("export const Mine = async () => ({});\n");
+    expect(existsSync(join(home.folder.path, "opencode.json"))).toBe(false);
+  });
+
+  test("blames what each of opencode's tools changes on it, its session and its call", async () => {
+    await using project = await Project.open();
+    const block = await project.load("a.txt");
+    const place = ["--home", project.home.environment["KUMIKO_HOME"]!];
+    const file = join(project.home.folder.path, "plugin.mjs");
+    writeFileSync(
+      file,
+      opencodePlugin.with("", [process.execPath, command, "hook", "opencode", ...place]),
+    );
+    const { Kumiko } = (await import(pathToFileURL(file).href)) as Plugin;
+    const hooks = await Kumiko({ directory: project.folder });
+    const path = project.path("a.txt");
+    const patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-TWO\n+2\n*** End Patch\n";
+    const edit = { oldString: "three", newString: "THREE" };
+    const calls: [tool: string, args: object, text: string][] = [
+      ["edit", { filePath: path, oldString: "two", newString: "TWO" }, "one\nTWO\nthree\n"],
+      ["multiedit", { filePath: "a.txt", edits: [edit] }, "one\nTWO\nTHREE\n"],
+      ["apply_patch", { patchText: patch }, "one\n2\nTHREE\n"],
+      ["write", { filePath: path, content: "all new\n" }, "all new\n"],
+      ["edit", { filePath: path, oldString: "", newString: "made\n" }, "made\n"],
+    ];
+    for (const [index, [tool, args, text]] of calls.entries()) {
+      const call = { tool, sessionID: "ses_1", callID: `call_${index}` };
+      await hooks["tool.execute.before"]!(call, { args });
+      writeFileSync(path, text);
+      // Some versions say again what the call was given.
+      await hooks["tool.execute.after"]!({ ...call, ...(index % 2 === 0 && { args }) }, {});
+      await project.taken(block, index + 2);
+      expect((await project.history(block))[0]).toMatchObject({
+        actor: "opencode",
+        tool,
+        turn: "ses_1",
+        call: call.callID,
+      });
+    }
+    // One that was refused, and then the person speaks.
+    const refused = { tool: "edit", sessionID: "ses_1", callID: "call_9" };
+    const args = { filePath: path, oldString: "made", newString: "never" };
+    await hooks["tool.execute.before"]!(refused, { args });
+    await hooks["chat.message"]!({ sessionID: "ses_1" }, {});
+    writeFileSync(path, "never\n");
+    await project.taken(block, calls.length + 2);
+    expect((await project.history(block))[0]).toMatchObject({ actor: "disk" });
+    await hooks["tool.execute.before"]!({ ...refused, tool: "bash" }, { args: { command: "ls" } });
+  });
+
+  test("nothing of it keeps opencode from its work when there is no kumiko", async () => {
+    using home = temporaryHome();
+    const file = join(home.folder.path, "plugin.mjs");
+    writeFileSync(
+      file,
+      opencodePlugin.with("", [join(home.folder.path, "no-such-program"), "hook"]),
+    );
+    const { Kumiko } = (await import(pathToFileURL(file).href)) as Plugin;
+    const hooks = await Kumiko({ directory: home.folder.path });
+    const call = { tool: "write", sessionID: "ses_1", callID: "call_1" };
+    const args = { filePath: "a.txt", content: "" };
+    await expect(hooks["tool.execute.before"]!(call, { args })).resolves.toBeUndefined();
+    await expect(hooks["tool.execute.after"]!(call, {})).resolves.toBeUndefined();
   });
 });

@@ -100,7 +100,7 @@ export const agents = [
     wire: chat,
     prefix: "kumiko_",
     actor: "opencode",
-    own: { tool: "edit", actor: "disk" },
+    own: { tool: "edit", actor: "opencode" },
     steps: ({ project }) => ({
       own: [
         { call: "read", input: { filePath: join(project, file) } },
@@ -117,6 +117,7 @@ export const agents = [
         OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
       },
     }),
+    session: (printed) => JSON.parse(printed.slice(0, printed.indexOf("\n"))).sessionID,
   },
 ];
 

@@ -1,7 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
-import { type AgentHooks, quoted } from "./agents.ts";
 import { withItem, without } from "./json-edit.ts";
+import { quoted } from "./quoted.ts";
 import { NotEditable } from "./text-scanner.ts";
+
+/** A file of an agent's that makes it run a command of ours when it uses its own tools. */
+export interface HooksText {
+  with(text: string, command: readonly string[]): string;
+  without(text: string): string;
+}
 
 /** Seconds after which the agent stops waiting for us; we stop earlier by ourselves. */
 const TIMEOUT = 10;
@@ -18,24 +24,33 @@ interface Group {
   readonly hooks: readonly Hook[];
 }
 
-/** The agent's settings with our hooks in them, once; every other hook and setting stays. */
-export function withHooks(text: string, agent: AgentHooks, command: readonly string[]): string {
-  const blank = text.trim() === "" ? "{}\n" : text;
-  return Object.entries(agent.events).reduce((changed, [event, matcher]) => {
-    const wanted = groupOf(matcher, command);
-    const ours = oursIn(changed, event);
-    if (ours.length === 1 && isDeepStrictEqual(ours[0]!.group, wanted)) return changed;
-    return withItem(withoutThose(changed, ours), ["hooks", event], wanted);
-  }, blank);
-}
+/** Settings that name commands, in which others have theirs as well. */
+export class HookSettings implements HooksText {
+  readonly #events: { readonly [event: string]: string | null };
 
-/** The agent's settings without our hooks. */
-export function withoutHooks(text: string, { events }: AgentHooks): string {
-  if (text.trim() === "") return text;
-  return Object.keys(events).reduce(
-    (changed, event) => withoutThose(changed, oursIn(changed, event)),
-    text,
-  );
+  /** When, and for which of its tools, as the agent names them; null where no tool is meant. */
+  constructor(events: { readonly [event: string]: string | null }) {
+    this.#events = events;
+  }
+
+  /** With our hooks in them, once; every other hook and setting stays. */
+  with(text: string, command: readonly string[]): string {
+    const blank = text.trim() === "" ? "{}\n" : text;
+    return Object.entries(this.#events).reduce((changed, [event, matcher]) => {
+      const wanted = groupOf(matcher, command);
+      const ours = oursIn(changed, event);
+      if (ours.length === 1 && isDeepStrictEqual(ours[0]!.group, wanted)) return changed;
+      return withItem(withoutThose(changed, ours), ["hooks", event], wanted);
+    }, blank);
+  }
+
+  without(text: string): string {
+    if (text.trim() === "") return text;
+    return Object.keys(this.#events).reduce(
+      (changed, event) => withoutThose(changed, oursIn(changed, event)),
+      text,
+    );
+  }
 }
 
 function groupOf(matcher: string | null, command: readonly string[]): Group {

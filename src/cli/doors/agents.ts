@@ -1,6 +1,8 @@
 import { realpathSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import type { Terminal } from "../terminal.ts";
+import { HookSettings, type HooksText } from "./agent-hooks.ts";
+import { opencodePlugin } from "./opencode-plugin.ts";
 
 /** What `kumiko connect` knows. */
 export const agentNames = ["claude-code", "codex", "opencode", "cursor"] as const;
@@ -23,14 +25,13 @@ export interface Agent {
   readonly hooks?: AgentHooks;
 }
 
-/** How an agent tells others what its own tools change: it runs commands, named in a file, before and after. */
-export interface AgentHooks {
+/** How an agent tells others what its own tools change: by a file in which it is said what it runs before and after. */
+interface AgentHooks {
   readonly project: string;
   readonly global: string;
   /** What the agent calls itself over MCP: with both kinds of tools it is one actor. */
   readonly actor: string;
-  /** When, and for which of its tools, as its file names them; null where no tool is meant. */
-  readonly events: { readonly [event: string]: string | null };
+  readonly text: HooksText;
 }
 
 export const agents: { readonly [name in AgentName]: Agent } = {
@@ -45,12 +46,12 @@ export const agents: { readonly [name in AgentName]: Agent } = {
       project: ".claude/settings.json",
       global: ".claude/settings.json",
       actor: "claude-code",
-      events: {
+      text: new HookSettings({
         PreToolUse: "Edit|MultiEdit|Write|NotebookEdit",
         PostToolUse: "Edit|MultiEdit|Write|NotebookEdit",
         // A call that the person refused ends without an event of its own.
         UserPromptSubmit: null,
-      },
+      }),
     },
   },
   codex: {
@@ -64,7 +65,11 @@ export const agents: { readonly [name in AgentName]: Agent } = {
       project: ".codex/hooks.json",
       global: ".codex/hooks.json",
       actor: "codex-mcp-client",
-      events: { PreToolUse: "apply_patch", PostToolUse: "apply_patch", UserPromptSubmit: null },
+      text: new HookSettings({
+        PreToolUse: "apply_patch",
+        PostToolUse: "apply_patch",
+        UserPromptSubmit: null,
+      }),
     },
     notes: [
       "Codex reads a folder's own file only when it trusts the folder.",
@@ -79,6 +84,15 @@ export const agents: { readonly [name in AgentName]: Agent } = {
     global: ".config/opencode/opencode.json",
     keys: ["mcp", "kumiko"],
     entry: (command) => ({ type: "local", command, enabled: true }),
+    hooks: {
+      project: ".opencode/plugin/kumiko.js",
+      global: ".config/opencode/plugin/kumiko.js",
+      actor: "opencode",
+      text: opencodePlugin,
+    },
+    notes: [
+      "opencode puts packages of its own into a folder .opencode in which there is a plugin, and keeps them out of git.",
+    ],
   },
   cursor: {
     title: "Cursor",
@@ -116,9 +130,4 @@ export function configurationFile(
 export function startedAs(): readonly [string, ...string[]] {
   const script = process.argv[1];
   return script === undefined ? ["kumiko"] : [process.execPath, realpathSync(script)];
-}
-
-/** As a shell reads it. */
-export function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -11,7 +11,6 @@ import type { Terminal } from "../terminal.ts";
 import { decodeText, isSystemError, readPlainFile } from "../text-file.ts";
 import { writeFiles } from "../write-files.ts";
 import { type Agent, type AgentName, agentNames, agents, configurationFile } from "./agents.ts";
-import { withHooks, withoutHooks } from "./agent-hooks.ts";
 import { withMembers, without } from "./json-edit.ts";
 import {
   isUsualHome,
@@ -89,8 +88,8 @@ export async function connectAgent(
   };
   const own: Part | undefined = hooks && {
     path: configurationFile(terminal, hooks, everywhere),
-    add: (old) => withHooks(old, hooks, hook),
-    take: (old) => withoutHooks(old, hooks),
+    add: (old) => hooks.text.with(old, hook),
+    take: (old) => hooks.text.without(old),
   };
   if (flags.write !== true && !remove) {
     const [text, hooksText] = [mcp.add(""), own?.add("")];
@@ -263,14 +262,16 @@ async function write(terminal: Terminal, plans: readonly Plan[]): Promise<Writte
 /** Why a folder stays: something is in it, it is a link, it is gone already, or it is not ours to remove. */
 const STAYS = ["ENOTEMPTY", "EEXIST", "ENOTDIR", "ENOENT", "EACCES", "EPERM", "EROFS", "EBUSY"];
 
-/** A folder of the agent's in which nothing is left was made for the file that went. */
+/** Folders of the agent's in which nothing is left were made for the file that went. */
 async function removeEmptied(terminal: Terminal, folder: string): Promise<void> {
   if (folder === terminal.folder) return;
   try {
     await rmdir(folder);
   } catch (error) {
     if (!isSystemError(error) || !STAYS.includes(error.code)) throw error;
+    return;
   }
+  await removeEmptied(terminal, dirname(folder));
 }
 
 /** Under which name what was there before us is kept. */

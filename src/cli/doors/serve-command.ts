@@ -11,13 +11,14 @@ import { widest } from "../home/columns.ts";
 import { bold, dim } from "../home/paint.ts";
 import type { Terminal } from "../terminal.ts";
 import { readVersion } from "../version.ts";
-import { agentNames, agents, quoted, startedAs } from "./agents.ts";
+import { agentNames, agents, startedAs } from "./agents.ts";
 import { askAsOwner } from "./ask.ts";
 import { forgetOpened, openInBrowser } from "./browser.ts";
 import { endsWithAgent } from "./in-agent.ts";
 import { isUsualHome, mcpCommand, sharedMcpCommand } from "./mcp-start.ts";
 import { linkTo } from "./owner.ts";
 import { type OwnFlags, placeOf } from "./place.ts";
+import { quoted } from "./quoted.ts";
 
 export interface ServeFlags extends OwnFlags {
   readonly port?: number;
