@@ -4,10 +4,19 @@ const encoder = new TextEncoder();
 // Without ignoreBOM a text that begins with a BOM would come back without it.
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Writes numbers and texts into as few bytes as they need. */
+/** The memory of the last writer that is done: to get some takes longer than most writing. */
+let spare: Uint8Array | undefined;
+const SPARE = 256;
+const NONE = new Uint8Array(0);
+
+/** Writes numbers and texts into as few bytes as they need. Done once it is finished. */
 export class ByteWriter {
-  #bytes = new Uint8Array(256);
+  #bytes = spare ?? new Uint8Array(SPARE);
   #length = 0;
+
+  constructor() {
+    spare = undefined;
+  }
 
   get length(): number {
     return this.#length;
@@ -45,7 +54,12 @@ export class ByteWriter {
   }
 
   finish(): Uint8Array {
-    return this.#bytes.slice(0, this.#length);
+    const bytes = this.#bytes;
+    const written = bytes.slice(0, this.#length);
+    // Whoever went on would write into somebody else's.
+    this.#bytes = NONE;
+    if (bytes.length === SPARE) spare = bytes;
+    return written;
   }
 
   #reserve(more: number): void {

@@ -37,7 +37,8 @@ export class SqliteSearch implements SearchIndex, AsyncDisposable {
   readonly #threads: SearchThreads;
   #indexer: IndexThread | undefined;
   /** Keyframes that were put since the indexer was last told, and how long they are. */
-  #put = new Set<string>();
+  /** Blocks with the units of their keyframes. */
+  #put = new Map<string, number>();
   #units = 0;
   #rewriting = 0;
   #rebuilding: Promise<void> | undefined;
@@ -84,8 +85,9 @@ export class SqliteSearch implements SearchIndex, AsyncDisposable {
   /** A keyframe was put: it will be indexed when there is enough, or when somebody searches. */
   noted(block: string, units: number): void {
     if (this.#closed) return;
-    this.#put.add(block);
-    this.#units += units;
+    // Put again and again, it is still indexed once.
+    this.#units += units - (this.#put.get(block) ?? 0);
+    this.#put.set(block, units);
     if (this.#units >= UNITS_WAITING) {
       if (this.#indexer === undefined) void this.#index();
       else this.#tell();
@@ -150,13 +152,13 @@ export class SqliteSearch implements SearchIndex, AsyncDisposable {
   /** Hands on what was put since. */
   #tell(): void {
     if (this.#indexer === undefined || this.#indexer.ended || this.#put.size === 0) return;
-    const blocks = [...this.#put];
+    const blocks = [...this.#put.keys()];
     this.#forgetPut();
     void this.#indexer.index(blocks);
   }
 
   #forgetPut(): void {
-    this.#put = new Set();
+    this.#put = new Map();
     this.#units = 0;
   }
 
