@@ -11,6 +11,11 @@ export class KeyedQueue {
     return this.#lines.size;
   }
 
+  /** Whether a task of this key is running or waiting. */
+  has(key: string): boolean {
+    return this.#lines.has(key);
+  }
+
   async run<Result>(
     keys: readonly string[],
     task: () => Result | Promise<Result>,

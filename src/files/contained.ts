@@ -2,6 +2,7 @@ import { lstatSync, readdirSync, readlinkSync, realpathSync, statSync } from "no
 import { dirname, isAbsolute, join } from "node:path";
 import { KumikoError } from "../base/index.ts";
 import { hasCode, isSystemError, unreadable } from "./disk-errors.ts";
+import { type FileStat, statOf } from "./file-stat.ts";
 import { FolderHandle, hasHandles } from "./folder-handle.ts";
 import { isWithin } from "./ignored.ts";
 import { findFolding, isSameFile, listedName, type NameFolding } from "./name-folding.ts";
@@ -14,6 +15,8 @@ export interface Place {
   /** From the folder, with "/" between the names, through no link; "" is the folder itself. */
   readonly path: string;
   readonly kind: "file" | "folder" | "link" | "absent";
+  /** Of a file that was just found there. */
+  readonly seen?: FileStat | undefined;
 }
 
 interface Step {
@@ -159,6 +162,7 @@ class Walk implements Disposable {
   readonly #handles: FolderHandle[] = [];
   #left: Step[];
   #leaf: "file" | "link" | "absent" | undefined;
+  #seen: FileStat | undefined;
   #links = 0;
 
   constructor(folder: Folder, root: FolderHandle, given: string) {
@@ -185,6 +189,7 @@ class Walk implements Disposable {
       folder: this.#folder,
       path,
       kind: this.#leaf ?? "folder",
+      seen: this.#leaf === "file" ? this.#seen : undefined,
     };
   }
 
@@ -219,8 +224,10 @@ class Walk implements Disposable {
       else {
         const listed = this.#listed(parent, name);
         if (found.isSymbolicLink()) this.#end(listed, "link");
-        else if (found.isFile()) this.#end(listed, "file");
-        else if (found.isDirectory()) {
+        else if (found.isFile()) {
+          this.#seen = statOf(found);
+          this.#end(listed, "file");
+        } else if (found.isDirectory()) {
           this.#handles.push(parent.open(name));
           this.#names.push(listed);
         } else throw notPlain(this.#given);

@@ -11,7 +11,7 @@ import { KumikoError } from "../base/index.ts";
 import type { Place } from "./contained.ts";
 import type { Content } from "./content.ts";
 import { hasCode, unwritable } from "./disk-errors.ts";
-import { type FileStat, sameIdentity, statAt, statOf } from "./file-stat.ts";
+import { type FileStat, hasSameRights, sameIdentity, statAt, statOf } from "./file-stat.ts";
 import { writeInPlace } from "./in-place.ts";
 import { ReplacedFile } from "./replaced-file.ts";
 import { absent, moved, type Spot } from "./spot.ts";
@@ -113,18 +113,23 @@ export async function settleFolder(place: Place): Promise<void> {
 
 /**
  * Bytes that are to be put in the place of a file, beside it and on their way to the disk; undefined when there is no
- * file that could be replaced by a rename. The caller owns them.
+ * file that could be replaced by a rename. It is looked at again before that, so `seen` may be of a while ago. The caller
+ * owns them.
  */
-export function stage(place: Place, bytes: Uint8Array): StagedFile | undefined {
+export function stage(place: Place, bytes: Uint8Array, seen?: FileStat): StagedFile | undefined {
   using owned = new DisposableStack();
   const spot = owned.use(place.folder.spot(place.path));
-  const found = statAt(spot.target, spot.path);
-  if (found === undefined || !found.isFile() || found.nlink > 1n || bytes.length > PIECE)
-    return undefined;
-  const old = statOf(found);
+  const old = seen ?? fileAt(spot);
+  if (old === undefined || old.links > 1 || bytes.length > PIECE) return undefined;
   const staged = new StagedFile(spot, Staged.writeAtOnce(spot, bytes, old), old);
   owned.move();
   return staged;
+}
+
+/** Undefined when there is none, or something else. */
+function fileAt(spot: Spot): FileStat | undefined {
+  const found = statAt(spot.target, spot.path);
+  return found?.isFile() === true ? statOf(found) : undefined;
 }
 
 export class StagedFile implements Disposable {
@@ -254,7 +259,7 @@ async function putInPlace(
     if (now.stat.links > 1)
       return { stat: await writeInPlace(spot, now, bytes), settled: Promise.resolve() };
   }
-  if (there.stat.mode !== old.mode) staged.keep(there.stat);
+  if (!hasSameRights(there.stat, old)) staged.keep(there.stat);
   spot.stands();
   there.beforeRename();
   renameSync(staged.target, spot.target);

@@ -6,6 +6,7 @@ import type { Content } from "./content.ts";
 import { isSystemError } from "./disk-errors.ts";
 import {
   type FileIdentity,
+  type FileStat,
   move,
   readHead,
   readWhole,
@@ -56,9 +57,9 @@ export class Disk {
     this.#onSettled = onSettled;
   }
 
-  /** What somebody means, as the path by which a file is known here. */
-  resolve(given: string): string {
-    return this.#folder.resolve(given).path;
+  /** What somebody means, as the path by which a file is known here; `seen` when there is one. */
+  resolve(given: string): { readonly path: string; readonly seen?: FileStat | undefined } {
+    return this.#folder.resolve(given);
   }
 
   /** What a link leads to; undefined when that is nothing, or outside. */
@@ -182,9 +183,9 @@ export class Disk {
   }
 
   /** Makes ready what may be saved soon; undefined when that cannot be: whoever saves it then is told why. */
-  stage(path: string, bytes: Uint8Array): StagedFile | undefined {
+  stage(path: string, bytes: Uint8Array, seen?: FileStat): StagedFile | undefined {
     try {
-      return stage(this.#place(path), bytes);
+      return stage(this.#place(path), bytes, seen);
     } catch (error) {
       if (error instanceof KumikoError || isSystemError(error)) return undefined;
       throw error;
@@ -197,7 +198,7 @@ export class Disk {
     bytes: Uint8Array,
     expected: Content | "absent",
     staged?: StagedFile,
-  ): Promise<FileIdentity | "moved"> {
+  ): Promise<FileStat | "moved"> {
     try {
       const isNew = expected === "absent";
       const saved = await save(this.#place(path), bytes, { expected, staged, settle: isNew });

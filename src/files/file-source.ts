@@ -5,6 +5,7 @@ import { Claims } from "./claims.ts";
 import { type Conflict, type Conflicts, isUndecided } from "./conflicts.ts";
 import { type Decided, Deciding } from "./deciding.ts";
 import type { Disk } from "./disk.ts";
+import type { FileStat } from "./file-stat.ts";
 import { Following } from "./following.ts";
 import { DISK, type FoundText } from "./found-text.ts";
 import { type Base, Ledger, withMask } from "./ledger.ts";
@@ -142,10 +143,15 @@ export class FileSource implements AsyncDisposable {
     return this.load(path);
   }
 
-  /** Brings a file into step with the disk; gives why its block is all that can be had of it, if so. */
-  async refresh(file: MountedFile): Promise<KumikoError | undefined> {
+  /**
+   * Brings a file into step with the disk; gives why its block is all that can be had of it, if so. With what the caller
+   * just saw there, it is not looked at again.
+   */
+  async refresh(file: MountedFile, seen?: FileStat): Promise<KumikoError | undefined> {
     const { files } = this;
     if (!files.hasPath(file)) return displaced(file, files.at(file.path)!);
+    if (seen !== undefined && !files.queue.has(file.block) && this.#syncing.isSame(file, seen))
+      return undefined;
     const ahead = await files.queue.run([file.block], () => this.#syncing.tryCatchUp(file));
     if (ahead instanceof KumikoError) return ahead;
     if (ahead || file.wanted) await this.saving.saveAll([file.block]);

@@ -40,6 +40,10 @@ export function sameIdentity(left: FileIdentity, right: FileIdentity): boolean {
   );
 }
 
+export function hasSameRights(left: FileStat, right: FileStat): boolean {
+  return left.mode === right.mode && left.uid === right.uid && left.gid === right.gid;
+}
+
 /** What a file is recognised by after a restart, when it has not been read since: the same in all places that ask. */
 export function identityText({
   size,

@@ -1,5 +1,6 @@
 import type { KumikoError } from "../base/index.ts";
 import type { UnsavedFile } from "../kernel/index.ts";
+import type { FileStat } from "./file-stat.ts";
 import type { Base, FileRecord, Synced } from "./ledger.ts";
 import type { Earlier } from "./stale.ts";
 import type { TextForm } from "./text-form.ts";
@@ -10,6 +11,8 @@ export class MountedFile {
   path: string;
   /** Undefined while there is no such file on disk. */
   synced: Synced | undefined;
+  /** How it was when somebody last looked closely: of another identity than `synced`, it says nothing. */
+  seen: FileStat | undefined;
   /** What was its base when it went. */
   left: Base | undefined;
   /** Its form when it went: it is made again in that. */

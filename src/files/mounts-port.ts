@@ -33,13 +33,13 @@ export class MountsPort implements FilePort {
   }
 
   async target(invocation: Invocation, given: string, operation: Operation): Promise<string> {
-    const { mount, path, known } = meant(this.#mounts, given, invocation);
+    const { mount, path, known, seen } = meant(this.#mounts, given, invocation);
     if (mount === undefined) return given;
     check(mount, path, operation, invocation);
     const { source } = mount;
     const file = known ?? source.files.at(path);
     if (file === undefined) return (await source.load(path)).block;
-    const why = await source.refresh(file);
+    const why = await source.refresh(file, seen);
     if (why === undefined) return file.block;
     const isRestored = operation === "restore" && file.isAway && source.files.hasPath(file);
     if (operation !== "read" && !isRestored) throw why;

@@ -1,5 +1,6 @@
 import { isBlockId, KumikoError } from "../base/index.ts";
 import type { Invocation } from "../kernel/index.ts";
+import type { FileStat } from "./file-stat.ts";
 import type { Mount } from "./mount.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import type { Mounts } from "./mounts.ts";
@@ -24,16 +25,16 @@ export function findPlace(
   mounts: Mounts,
   given: string,
   { folder }: Pick<Invocation, "folder"> = {},
-): { mount: Mount; path: string } {
+): FoundPlace {
   const [, name, rest] = /^@([a-z0-9-]{1,32})\/(.+)$/s.exec(given) ?? [];
   if (name !== undefined) {
     const mount = mounts.named(name);
-    return { mount, path: mount.source.disk.resolve(rest!) };
+    return placeIn(mount, rest!);
   }
   const all = mounts.list();
   if (given.startsWith("/")) {
     const around = innermost(all, given);
-    if (around !== undefined) return { mount: around, path: around.source.disk.resolve(given) };
+    if (around !== undefined) return placeIn(around, given);
     const failed = innermost(mounts.failed(), given);
     if (failed !== undefined) throw failed.error;
   }
@@ -46,8 +47,20 @@ export function findPlace(
       { value: given },
     );
   }
-  const mount = ownMount(mounts, folder);
-  return { mount, path: mount.source.disk.resolve(given) };
+  return placeIn(ownMount(mounts, folder), given);
+}
+
+/** A path in a mount. */
+export interface FoundPlace {
+  readonly mount: Mount;
+  readonly path: string;
+  /** What was just found there. */
+  readonly seen?: FileStat | undefined;
+}
+
+function placeIn(mount: Mount, given: string): FoundPlace {
+  const { path, seen } = mount.source.disk.resolve(given);
+  return { mount, path, seen };
 }
 
 /** The same of what may be a block as well. Without a mount it is one that is no file. */
@@ -55,7 +68,7 @@ export function meant(
   mounts: Mounts,
   given: string,
   invocation: Invocation,
-): { mount?: Mount; path: string; known?: MountedFile } {
+): Omit<FoundPlace, "mount"> & { readonly mount?: Mount; readonly known?: MountedFile } {
   if (!isBlockId(given)) return findPlace(mounts, given, invocation);
   const found = mounts.fileOf(given);
   if (found !== undefined) return { mount: found.mount, path: found.file.path, known: found.file };

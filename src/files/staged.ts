@@ -17,6 +17,9 @@ import type { Spot } from "./spot.ts";
 import { temporaryName } from "./temporary-name.ts";
 import { PIECE } from "./whole-file.ts";
 
+/** To whom belongs what this process makes: unless the folder says otherwise. */
+const own = { uid: process.geteuid?.(), gid: process.getegid?.() };
+
 /** New bytes in a file beside the one they are for. Unless it is renamed, it is gone when its owner's `using` ends. */
 export class Staged implements Disposable {
   readonly target: string;
@@ -56,7 +59,7 @@ export class Staged implements Disposable {
   static #open(spot: Spot, old: FileStat | { readonly mode: number }): Staged {
     const isNew = !("uid" in old);
     // A rename would replace a file that may not be written: its folder alone decides that.
-    if (!isNew) accessSync(spot.target, constants.W_OK);
+    if (!isNew && !isWritable(old)) accessSync(spot.target, constants.W_OK);
     const target = spot.beside(temporaryName());
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
     return new Staged(target, openSync(target, flags, isNew ? old.mode : firstMode(old)));
@@ -110,9 +113,14 @@ export class Staged implements Disposable {
   }
 }
 
+/** True for what its owner may write, and is. */
+function isWritable({ uid, mode }: FileStat): boolean {
+  return own.uid === uid && (mode & 0o200) !== 0;
+}
+
 /** The old file's at once, unless that lets somebody in who would not be let into the old one: until it has its owner. */
 function firstMode({ uid, gid, mode }: FileStat): number {
-  const willBeOwn = process.geteuid?.() === uid && process.getegid?.() === gid;
+  const willBeOwn = own.uid === uid && own.gid === gid;
   return willBeOwn ? mode & 0o777 : 0o600;
 }
 

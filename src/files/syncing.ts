@@ -8,7 +8,7 @@ import { type Conflict, type Conflicts, isUndecided } from "./conflicts.ts";
 import { Content } from "./content.ts";
 import type { Disk } from "./disk.ts";
 import type { StagedFile } from "./disk-file.ts";
-import { sameIdentity } from "./file-stat.ts";
+import { type FileStat, sameIdentity } from "./file-stat.ts";
 import { DISK, type Found, type FoundText, readFound } from "./found-text.ts";
 import type { Ledger, Synced } from "./ledger.ts";
 import { type MergeConflict, type Merged, mergeTexts } from "./merge.ts";
@@ -58,6 +58,14 @@ export class Syncing {
     const found = await this.#find(file);
     file.unread = found.kind === "unreadable" ? found.error : undefined;
     return found;
+  }
+
+  /** Whether what was seen on disk is what was last seen there. Nobody else may be at work on the file. */
+  isSame(file: MountedFile, seen: FileStat): boolean {
+    if (file.synced === undefined || !sameIdentity(seen, file.synced.identity)) return false;
+    file.seen = seen;
+    file.unread = undefined;
+    return true;
   }
 
   async #find(file: MountedFile): Promise<Found> {
@@ -189,6 +197,7 @@ export class Syncing {
     const { synced } = file;
     const identity = await disk.save(file.path, bytes, synced?.content ?? "absent", staged);
     if (identity === "moved") return false;
+    file.seen = identity;
     // Whoever makes it anew has decided what it says.
     if (synced === undefined) await conflicts.close(file.block, isUndecided);
     this.#synced(file, { base: { version }, content, identity, form });
@@ -198,12 +207,13 @@ export class Syncing {
   /** Makes ready what is about to be in the journal. What is longer is made ready when it is saved: others would wait. */
   stage(file: MountedFile, change: AboutToBe): StagedSave | undefined {
     const { version, text } = change;
-    const { synced } = file;
+    const { synced, seen } = file;
     if (synced === undefined || file.waits || text.length === 0 || text.length > PIECE)
       return undefined;
     const ready = reformed(synced, change) ?? formed(text.slice(0, text.length), synced.form);
     if (typeof ready === "string" || ready.content.equals(synced.content)) return undefined;
-    const staged = this.#ports.disk.stage(file.path, ready.bytes);
+    const isSeen = seen !== undefined && sameIdentity(seen, synced.identity);
+    const staged = this.#ports.disk.stage(file.path, ready.bytes, isSeen ? seen : undefined);
     return staged === undefined ? undefined : { ...ready, version, synced, file: staged };
   }
 
