@@ -25,7 +25,6 @@ function replacement({ oldString, newString, replaceAll }) {
   return { old_string: oldString, new_string: newString, replace_all: replaceAll };
 }
 
-/** Whatever goes wrong here, opencode's tool is not to suffer for it. */
 function tell(payload) {
   return new Promise((resolve) => {
     const child = spawn(command[0], command.slice(1), {
@@ -39,29 +38,34 @@ function tell(payload) {
   });
 }
 
+/** Whatever goes wrong here, opencode's tool is not to suffer for it. */
+const harmless = (hook) => (...given) => hook(...given).catch(() => undefined);
+
 export const Kumiko = async ({ directory: cwd }) => {
   /** What calls were given, until they end: not every version says it again. */
   const begun = new Map();
   const told = async (hook_event_name, { tool, sessionID, callID }, args) => {
-    if (args === undefined || !Object.hasOwn(tools, tool)) return;
+    if (args === undefined) return;
     const call = { tool_name: tool, tool_use_id: callID, tool_input: tools[tool](args) };
     await tell({ hook_event_name, cwd, session_id: sessionID, ...call });
   };
   return {
-    "tool.execute.before": async (input, { args }) => {
-      begun.set(input.callID, args);
-      await told("PreToolUse", input, args);
-    },
-    "tool.execute.after": async (input) => {
-      const args = input.args ?? begun.get(input.callID);
-      begun.delete(input.callID);
-      await told("PostToolUse", input, args);
-    },
+    "tool.execute.before": harmless(async (call, { args }) => {
+      if (!Object.hasOwn(tools, call.tool)) return;
+      begun.set(call.callID, { args, session: call.sessionID });
+      await told("PreToolUse", call, args);
+    }),
+    "tool.execute.after": harmless(async (call) => {
+      if (!Object.hasOwn(tools, call.tool)) return;
+      const args = call.args ?? begun.get(call.callID)?.args;
+      begun.delete(call.callID);
+      await told("PostToolUse", call, args);
+    }),
     // A call that failed or was refused ends without a word.
-    "chat.message": async ({ sessionID }) => {
-      begun.clear();
+    "chat.message": harmless(async ({ sessionID }) => {
+      for (const [call, { session }] of begun) if (session === sessionID) begun.delete(call);
       await tell({ hook_event_name: "UserPromptSubmit", cwd, session_id: sessionID });
-    },
+    }),
   };
 };
 `;
