@@ -31,6 +31,7 @@ import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const child = join(repository, "test/support/saving-child.ts");
 const LONG = 15 * 60_000;
+const isRoot = process.getuid?.() === 0;
 const bytes = (text: string): Buffer => Buffer.from(text);
 
 describe("saving a file", () => {
@@ -107,6 +108,65 @@ describe("saving a file", () => {
     expect(readdirSync(folder.path).toSorted()).toEqual(["a.txt", "b.txt"]);
     // Fewer, when what an earlier test left to be closed was among them.
     await vi.waitFor(() => expect(readdirSync("/proc/self/fd").length).toBeLessThanOrEqual(open));
+  });
+
+  it("is a program that can be run as soon as it is saved", async () => {
+    using folder = temporaryFolder();
+    const path = folder.write("run.sh", "#!/bin/sh\necho one\n");
+    chmodSync(path, 0o755);
+    using root = Folder.open(folder.path);
+    const place = root.resolve("run.sh");
+    for (const how of ["staged", "at once", "new"]) {
+      const text = bytes(`#!/bin/sh\necho ${how}\n`);
+      if (how === "new") rmSync(path);
+      const expected = how === "new" ? "absent" : (await readWhole(place, 100))!.content;
+      using staged = how === "staged" ? stage(place, text) : undefined;
+      await save(place, text, { expected, staged, mode: 0o755 });
+      expect(spawnSync(path, { encoding: "utf8" }).stdout).toBe(`${how}\n`);
+    }
+  });
+
+  it("refuses to replace what became read-only since it was looked at", async () => {
+    using folder = temporaryFolder();
+    const path = folder.write("a.txt", "one");
+    chmodSync(folder.path, 0o777);
+    if (isRoot) chownSync(path, 65_534, 65_534);
+    // In a process of its own, which may do less.
+    const program = `
+      import { chmodSync } from "node:fs";
+      import { Folder } from "./src/files/contained.ts";
+      import { readWhole, save, stage } from "./src/files/disk-file.ts";
+      if (${isRoot}) { process.setgid(65534); process.setuid(65534); }
+      using root = Folder.open(${JSON.stringify(folder.path)});
+      const place = root.resolve("a.txt");
+      const { content: expected } = await readWhole(place, 100);
+      chmodSync(${JSON.stringify(path)}, 0o444);
+      const bytes = Buffer.from("mine");
+      using staged = stage(place, bytes, place.seen);
+      await save(place, bytes, { expected, staged }).catch((error) => console.log(error.code));
+    `;
+    const { stdout } = await runProgram(process.execPath, ["--input-type=module", "-e", program], {
+      cwd: repository,
+    });
+    expect([stdout.trim(), readFileSync(path, "utf8")]).toEqual(["file_unwritable", "one"]);
+    expect(readdirSync(folder.path)).toEqual(["a.txt"]);
+  });
+
+  it.runIf(isRoot)("opens what it writes to nobody who may not read the file", async () => {
+    using folder = temporaryFolder();
+    const path = folder.write("a.txt", "one");
+    // What is made there belongs to the folder's group.
+    chownSync(folder.path, 0, 100);
+    chmodSync(folder.path, 0o2770);
+    chownSync(path, 0, 0);
+    chmodSync(path, 0o660);
+    using root = Folder.open(folder.path);
+    const place = root.resolve("a.txt");
+    const { content: expected } = (await readWhole(place, 100))!;
+    const saving = save(place, Buffer.alloc(1_000_000, "x"), { expected });
+    const [name] = readdirSync(folder.path).filter((each) => each !== "a.txt");
+    expect(statSync(join(folder.path, name!)).mode & 0o777).toBe(0o600);
+    expect((await saving).stat).toMatchObject({ mode: 0o660, uid: 0, gid: 0 });
   });
 
   it("compares content, not times", async () => {
@@ -195,7 +255,7 @@ describe("saving a file", () => {
     expect(readdirSync(folder.path)).toEqual(["a.txt"]);
   });
 
-  it.runIf(process.getuid?.() === 0)("keeps owner and all bits of the mode", async () => {
+  it.runIf(isRoot)("keeps owner and all bits of the mode", async () => {
     using folder = temporaryFolder();
     const path = folder.write("a.txt", "one");
     chownSync(path, 65_534, 65_534);
@@ -209,7 +269,7 @@ describe("saving a file", () => {
     expect(stat(place)).toEqual(saved);
   });
 
-  it.runIf(process.getuid?.() !== 0)("refuses a file that may not be written", async () => {
+  it.runIf(!isRoot)("refuses a file that may not be written", async () => {
     using folder = temporaryFolder();
     const path = folder.write("a.txt", "one");
     chmodSync(path, 0o444);

@@ -15,7 +15,7 @@ import { type FileStat, hasSameRights, sameIdentity, statAt, statOf } from "./fi
 import { writeInPlace } from "./in-place.ts";
 import { ReplacedFile } from "./replaced-file.ts";
 import { absent, moved, type Spot } from "./spot.ts";
-import { Staged } from "./staged.ts";
+import { checkWritable, Staged } from "./staged.ts";
 import {
   openFile,
   type OpenFile,
@@ -216,10 +216,10 @@ async function create(spot: Spot, bytes: Uint8Array, mode: number): Promise<Save
     if (hasCode(error, "EEXIST")) throw taken(spot.path);
     if (!hasCode(error, "EPERM", "ENOTSUP", "EMLINK")) throw error;
     renameOverOwn(staged.target, spot);
-    staged.renamed();
+    return { stat: staged.inPlace(), settled: settling(spot) };
   }
   staged.remove();
-  return { stat: staged.stat(), settled: settling(spot) };
+  return { stat: staged.inPlace(), settled: settling(spot) };
 }
 
 interface Replacing {
@@ -253,18 +253,22 @@ async function putInPlace(
   { old, bytes, expected, settle }: Ready,
 ): Promise<Saved> {
   using there = ReplacedFile.open(spot);
-  if (there.stat.links > 1 || !there.holds(expected)) {
+  let { stat: last } = there;
+  if (last.links > 1 || !there.holds(expected)) {
     const now = await compare(spot, there, expected);
+    last = now.stat;
     // Somebody gave the file a second name while it was staged: a rename would part the two.
     if (now.stat.links > 1)
       return { stat: await writeInPlace(spot, now, bytes), settled: Promise.resolve() };
   }
-  if (!hasSameRights(there.stat, old)) staged.keep(there.stat);
+  if (!hasSameRights(last, old)) {
+    checkWritable(spot, last);
+    staged.keep(last);
+  }
   spot.stands();
   there.beforeRename();
   renameSync(staged.target, spot.target);
-  staged.renamed();
-  return { stat: staged.stat(), settled: settle ? settling(spot) : Promise.resolve() };
+  return { stat: staged.inPlace(), settled: settle ? settling(spot) : Promise.resolve() };
 }
 
 async function compareThere(spot: Spot, expected: Content): Promise<WholeFile> {

@@ -27,8 +27,6 @@ const PAUSE = 10;
 /** Milliseconds since its last change after which a file is taken for whole; one that lost most of itself, later. */
 const REST = 100;
 const REST_SHRUNK = 400;
-/** Milliseconds in which saves are gathered before their folder is synced. */
-const SETTLING = 1_000;
 /** How often a file is looked at that does not come to rest: then it is taken as it is. */
 const LOOKS = 20;
 /** What the gate of paths and handles says of a place in which there is something else than a file. */
@@ -48,7 +46,8 @@ export class Disk {
   readonly #clock: Clock;
   readonly #onSettled: DiskPorts["onSettled"];
   /** Folders in which something was saved, with a path in each. */
-  readonly #unsettled = new Map<string, { path: string; timer: { cancel(): void } }>();
+  #unsettled = new Map<string, string>();
+  readonly #settling = new Set<Promise<void>>();
 
   constructor(folder: Folder, { timers, clock, onSettled }: DiskPorts) {
     this.#folder = folder;
@@ -203,7 +202,7 @@ export class Disk {
       const isNew = expected === "absent";
       const saved = await save(this.#place(path), bytes, { expected, staged, settle: isNew });
       if (isNew) void this.#settled(path, saved.settled);
-      else this.#settleSoon(path);
+      else this.#unsettled.set(dirname(path), path);
       return saved.stat;
     } catch (error) {
       if (isMoved(error)) return "moved";
@@ -229,27 +228,20 @@ export class Disk {
     await this.#settled(to, move(this.#place(from), place).settled);
   }
 
-  /** Resolves when what was saved is in its folders on the disk as well, or it was told why not. */
-  async settle(): Promise<void> {
-    await Promise.all([...this.#unsettled.keys()].map((folder) => this.#settleNow(folder)));
-  }
-
   /**
-   * The folders' entries are not waited for: the journal has what was saved, and an old file that a power cut brings back
-   * is saved over again. One sync is for all saves of a moment.
+   * Resolves when what was saved is in its folders on the disk as well, or it was told why not. Nobody who saves waits for
+   * it: the journal has what was saved, and an old file that a power cut brings back is saved over again, as long as it is
+   * not written down that the new one was there. One sync is for all saves of a moment.
    */
-  #settleSoon(path: string): void {
-    const folder = dirname(path);
-    if (this.#unsettled.has(folder)) return;
-    const timer = this.#timers.after(SETTLING, () => void this.#settleNow(folder));
-    this.#unsettled.set(folder, { path, timer });
-  }
-
-  async #settleNow(folder: string): Promise<void> {
-    const { path, timer } = this.#unsettled.get(folder)!;
-    timer.cancel();
-    this.#unsettled.delete(folder);
-    await this.#settled(path, settleFolder(this.#place(path)));
+  async settle(): Promise<void> {
+    const unsettled = this.#unsettled;
+    this.#unsettled = new Map();
+    for (const path of unsettled.values()) {
+      const settling = this.#settled(path, settleFolder(this.#place(path)));
+      this.#settling.add(settling);
+      void settling.finally(() => this.#settling.delete(settling));
+    }
+    await Promise.all(this.#settling);
   }
 
   /** It has happened, so whoever asked for it is not refused. */

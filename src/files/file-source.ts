@@ -57,7 +57,11 @@ export class FileSource implements AsyncDisposable {
     this.name = name;
     this.disk = disk;
     const values = kernel.named(`files-${name}`);
-    const ledger = new Ledger(values, timers, (error) => options.onRecorded(error));
+    const ledger = new Ledger(values, {
+      timers,
+      settle: () => disk.settle(),
+      onWritten: (error) => options.onRecorded(error),
+    });
     const claims = new Claims(clock);
     const files = new MountedFiles({ kernel, name, disk });
     const syncing = new Syncing({
@@ -250,7 +254,6 @@ export class FileSource implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.saving[Symbol.asyncDispose]();
-    await this.disk.settle();
     await this.#ledger[Symbol.asyncDispose]();
   }
 

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { Ledger } from "./ledger.ts";
 
 test("records that cannot be written down are told of, and written later", async () => {
@@ -16,12 +16,15 @@ test("records that cannot be written down are told of, and written later", async
       },
     },
     {
-      after: (_, run) => {
-        waiting.push(run);
-        return { cancel: () => undefined };
+      timers: {
+        after: (_, run) => {
+          waiting.push(run);
+          return { cancel: () => undefined };
+        },
       },
+      settle: () => Promise.resolve(),
+      onWritten: (error) => told.push(error),
     },
-    (error) => told.push(error),
   );
   const passes = async () => {
     waiting.shift()!();
@@ -36,4 +39,31 @@ test("records that cannot be written down are told of, and written later", async
   expect(told[1]).toBeUndefined();
   expect((await ledger.read()).get("@src~file~1")).toMatchObject({ path: "a.txt" });
   expect(waiting).toEqual([]);
+});
+
+test("a record is written down when a power cut could not bring back the file before it", async () => {
+  const kept: string[] = [];
+  const settling: (() => void)[] = [];
+  const ledger = new Ledger(
+    {
+      get: async () => undefined,
+      list: async () => [],
+      put: async (key) => void kept.push(key),
+    },
+    {
+      timers: { after: () => ({ cancel: () => undefined }) },
+      settle: () => new Promise((resolve) => settling.push(resolve)),
+      onWritten: () => undefined,
+    },
+  );
+  const record = { path: "a.txt", synced: undefined, left: { version: 3 } };
+  ledger.note("@src~file~1", record);
+  const written = ledger.write();
+  await vi.waitFor(() => expect(settling).toHaveLength(1));
+  // Saved meanwhile: for its folder nobody has waited.
+  ledger.note("@src~file~2", record);
+  expect(kept).toEqual([]);
+  settling[0]!();
+  await written;
+  expect(kept).toEqual(["@src~file~1"]);
 });

@@ -31,23 +31,31 @@ export interface FileRecord {
 /** Milliseconds in which records are gathered: a save does not wait for them. */
 const GATHERED = 1_000;
 
+export interface LedgerPorts {
+  readonly timers: Timers;
+  /**
+   * Resolves when the files that were saved until now would be there after a power cut: a record of one that is not would
+   * make what the disk then holds somebody's change.
+   */
+  settle(): Promise<void>;
+  /** Records are written down, or why they are not; then they are tried again. */
+  onWritten(error?: unknown): void;
+}
+
 /**
  * The records of a mount, by block. Written a moment after they change: what a crash takes from them is found out
  * again by comparing texts, so they only spare work.
  */
 export class Ledger implements AsyncDisposable {
   readonly #values: NamedValues;
-  readonly #timers: Timers;
+  readonly #ports: LedgerPorts;
   readonly #changed = new Map<string, FileRecord>();
   readonly #writing = new KeyedQueue();
-  readonly #onWritten: (error?: unknown) => void;
   #timer: { cancel(): void } | undefined;
 
-  /** `onWritten`: records are written down, or why they are not; then they are tried again. */
-  constructor(values: NamedValues, timers: Timers, onWritten: (error?: unknown) => void) {
+  constructor(values: NamedValues, ports: LedgerPorts) {
     this.#values = values;
-    this.#timers = timers;
-    this.#onWritten = onWritten;
+    this.#ports = ports;
   }
 
   async read(): Promise<Map<string, FileRecord>> {
@@ -61,12 +69,13 @@ export class Ledger implements AsyncDisposable {
   }
 
   #writeLater(): void {
-    this.#timer ??= this.#timers.after(GATHERED, () => {
+    const { timers } = this.#ports;
+    this.#timer ??= timers.after(GATHERED, () => {
       this.#timer = undefined;
       this.write().then(
-        () => this.#onWritten(),
+        () => this.#ports.onWritten(),
         (error: unknown) => {
-          this.#onWritten(error);
+          this.#ports.onWritten(error);
           this.#writeLater();
         },
       );
@@ -75,7 +84,9 @@ export class Ledger implements AsyncDisposable {
 
   async write(): Promise<void> {
     await this.#writing.run(["ledger"], async () => {
-      for (const [block, record] of this.#changed) {
+      const changed = [...this.#changed];
+      await this.#ports.settle();
+      for (const [block, record] of changed) {
         await this.#values.put(block, encoded(record));
         if (this.#changed.get(block) === record) this.#changed.delete(block);
       }

@@ -5,13 +5,13 @@ import type { Base, FileRecord, Synced } from "./ledger.ts";
 import type { Earlier } from "./stale.ts";
 import type { TextForm } from "./text-form.ts";
 
-/** A file that has a block. Only the holder of the file's queue changes it. */
+/** A file that has a block. Only the holder of the file's queue changes it, or who finds that nobody is in it. */
 export class MountedFile {
   readonly block: string;
   path: string;
   /** Undefined while there is no such file on disk. */
   synced: Synced | undefined;
-  /** How it was when somebody last looked closely: of another identity than `synced`, it says nothing. */
+  /** How it was when somebody last looked closely. Of another identity than `synced` it says nothing; of its rights only what they were. */
   seen: FileStat | undefined;
   /** What was its base when it went. */
   left: Base | undefined;

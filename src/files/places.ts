@@ -27,10 +27,7 @@ export function findPlace(
   { folder }: Pick<Invocation, "folder"> = {},
 ): FoundPlace {
   const [, name, rest] = /^@([a-z0-9-]{1,32})\/(.+)$/s.exec(given) ?? [];
-  if (name !== undefined) {
-    const mount = mounts.named(name);
-    return placeIn(mount, rest!);
-  }
+  if (name !== undefined) return placeIn(mounts.named(name), rest!);
   const all = mounts.list();
   if (given.startsWith("/")) {
     const around = innermost(all, given);

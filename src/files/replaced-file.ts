@@ -39,7 +39,11 @@ export class ReplacedFile implements OpenFile {
   static open(spot: Spot): ReplacedFile {
     const file = openFile(spot);
     if (file === undefined) throw absent(spot.path);
-    return new ReplacedFile(file, spot);
+    using owned = new DisposableStack();
+    owned.use(file);
+    const replaced = new ReplacedFile(file, spot);
+    owned.move();
+    return replaced;
   }
 
   /** Whether it is just these bytes, as far as they are at hand and short: false says nothing. */

@@ -1,5 +1,6 @@
 import {
   accessSync,
+  closeSync,
   constants,
   fchmodSync,
   fchownSync,
@@ -10,21 +11,26 @@ import {
   write,
   writeSync,
 } from "node:fs";
-import { closeLater } from "./close-later.ts";
 import { hasCode, isSystemError } from "./disk-errors.ts";
 import { type FileStat, statOf } from "./file-stat.ts";
 import type { Spot } from "./spot.ts";
 import { temporaryName } from "./temporary-name.ts";
 import { PIECE } from "./whole-file.ts";
 
-/** To whom belongs what this process makes: unless the folder says otherwise. */
-const own = { uid: process.geteuid?.(), gid: process.getegid?.() };
+/** To whom belongs what this process makes; it is asked once. */
+let own: number | undefined;
+
+function isOurs({ uid }: FileStat): boolean {
+  own ??= process.geteuid?.();
+  return uid === own;
+}
 
 /** New bytes in a file beside the one they are for. Unless it is renamed, it is gone when its owner's `using` ends. */
 export class Staged implements Disposable {
   readonly target: string;
   readonly #descriptor: number;
   #there = true;
+  #isOpen = true;
 
   private constructor(target: string, descriptor: number) {
     this.target = target;
@@ -58,8 +64,7 @@ export class Staged implements Disposable {
 
   static #open(spot: Spot, old: FileStat | { readonly mode: number }): Staged {
     const isNew = !("uid" in old);
-    // A rename would replace a file that may not be written: its folder alone decides that.
-    if (!isNew && !isWritable(old)) accessSync(spot.target, constants.W_OK);
+    if (!isNew) checkWritable(spot, old);
     const target = spot.beside(temporaryName());
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
     return new Staged(target, openSync(target, flags, isNew ? old.mode : firstMode(old)));
@@ -81,8 +86,15 @@ export class Staged implements Disposable {
     return statOf(fstatSync(this.#descriptor, { bigint: true }));
   }
 
-  renamed(): void {
+  /**
+   * It has the name that it is for. Nobody may have it open for writing when that is known: the system refuses to run such
+   * a program.
+   */
+  inPlace(): FileStat {
     this.#there = false;
+    const now = this.stat();
+    this.#close();
+    return now;
   }
 
   remove(): void {
@@ -98,8 +110,13 @@ export class Staged implements Disposable {
 
   [Symbol.dispose](): void {
     this.remove();
-    // What was to get to the disk is there.
-    closeLater(this.#descriptor);
+    this.#close();
+  }
+
+  #close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    closeSync(this.#descriptor);
   }
 
   #give(uid: number, gid: number): boolean {
@@ -113,15 +130,20 @@ export class Staged implements Disposable {
   }
 }
 
-/** True for what its owner may write, and is. */
-function isWritable({ uid, mode }: FileStat): boolean {
-  return own.uid === uid && (mode & 0o200) !== 0;
+/** A rename would replace a file that may not be written: its folder alone decides that. */
+export function checkWritable({ target }: Spot, file: FileStat): void {
+  const isFree = isOurs(file) && (file.mode & 0o200) !== 0;
+  if (!isFree) accessSync(target, constants.W_OK);
 }
 
-/** The old file's at once, unless that lets somebody in who would not be let into the old one: until it has its owner. */
-function firstMode({ uid, gid, mode }: FileStat): number {
-  const willBeOwn = own.uid === uid && own.gid === gid;
-  return willBeOwn ? mode & 0o777 : 0o600;
+/**
+ * The old file's at once, unless that lets somebody in who would not be let into the old one: until it has its owner and
+ * its group, which may be the folder's at first.
+ */
+function firstMode(old: FileStat): number {
+  const { mode } = old;
+  const isForAll = ((mode >> 3) & 7) === (mode & 7);
+  return isOurs(old) && isForAll ? mode & 0o777 : 0o600;
 }
 
 /** What is small is written on the calling thread. */

@@ -34,6 +34,7 @@ export class AttachedFiles {
     const answer = (applied: Applied): Answer => {
       // An earlier plan was outrun.
       staged?.[Symbol.dispose]();
+      staged = undefined;
       staged = files.stage(applied.changes);
       return request.answer(applied);
     };
