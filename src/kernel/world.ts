@@ -127,6 +127,7 @@ export class World implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
+    this.#ready.clear();
     await using closing = new AsyncDisposableStack();
     for (const kernel of new Set([...this.#open.keys(), ...this.#closing.keys()]))
       closing.defer(() => this.close(kernel));

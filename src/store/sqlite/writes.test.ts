@@ -1,6 +1,6 @@
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { batch, commit, encode } from "../../../test/store-contract/support.ts";
 import { temporaryFolder } from "../../../test/support/temporary-folder.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
@@ -54,19 +54,39 @@ test("a process that writes little starts no thread, and its WAL is gone when it
   expect((await again.keyframe("main~ann~1"))?.text).toBe("one");
 });
 
+test("a text that is kept whole again and again has no index made", async () => {
+  using folder = temporaryFolder();
+  let threads = 0;
+  const count = (): void => void (threads += 1);
+  process.on("worker", count);
+  using _ = { [Symbol.dispose]: () => void process.off("worker", count) };
+  await using store = await openSqliteStore(join(folder.path, "state.db"), { held: Infinity });
+  const keep = async (block: string, version: number): Promise<void> => {
+    await store.commit(batch([commit(block, version - 1, { edit: `${block}-${version}` })]));
+    await store.putKeyframe(block, { version, text: "x".repeat(200_000) });
+  };
+  for (let version = 1; version <= 12; version += 1) await keep("main~ann~1", version);
+  expect(threads).toBe(0);
+  for (let number = 2; number <= 6; number += 1) await keep(`main~ann~${number}`, 1);
+  await vi.waitFor(() => expect(threads).toBe(1));
+});
+
 test("the WAL begins anew while somebody writes without a pause", async () => {
   using folder = temporaryFolder();
   const file = join(folder.path, "state.db");
   await using store = await openSqliteStore(file, { held: Infinity });
   const body = encode("x".repeat(4_000));
   let largest = 0;
+  let written = 0;
   for (let version = 0; version < 3_000; version += 1) {
     await store.commit(batch([commit("main~ann~1", version, { edit: `e${version}`, body })]));
     const { size } = await stat(`${file}-wal`);
+    if (size > largest) written = version;
     largest = Math.max(largest, size);
   }
-  // Six megabytes for 256 of them, and what is written while that is moved; it would be 50 otherwise.
+  // Six megabytes for 256 of them, and what is written while that is moved; it would be 50 otherwise, and never stop.
   expect(largest).toBeLessThan(35_000_000);
+  expect(written).toBeLessThan(2_900);
   expect(await store.verify()).toEqual([]);
 });
 

@@ -36,8 +36,7 @@ export class SqliteSearch implements SearchIndex, AsyncDisposable {
   readonly #options: SqliteSearchOptions;
   readonly #threads: SearchThreads;
   #indexer: IndexThread | undefined;
-  /** Keyframes that were put since the indexer was last told, and how long they are. */
-  /** Blocks with the units of their keyframes. */
+  /** Blocks whose keyframes were put since the indexer was last told, each with its length, and that of all. */
   #put = new Map<string, number>();
   #units = 0;
   #rewriting = 0;
