@@ -91,7 +91,7 @@ export class Disk {
   }
 
   /** Undefined when there is no such file, also when a folder or a link is in its place. */
-  identity(path: string): FileIdentity | undefined {
+  identity(path: string): FileStat | undefined {
     try {
       return stat(this.#place(path));
     } catch (error) {
@@ -114,10 +114,7 @@ export class Disk {
    * Its identity once nobody is writing it: whoever took half of a file for all of it would save over the other half.
    * What is known of it needs no waiting. An error when it may be there and cannot be looked at.
    */
-  async atRest(
-    path: string,
-    known?: FileIdentity,
-  ): Promise<FileIdentity | KumikoError | undefined> {
+  async atRest(path: string, known?: FileIdentity): Promise<FileStat | KumikoError | undefined> {
     try {
       return await this.#atRest(path, known);
     } catch (error) {
@@ -127,7 +124,7 @@ export class Disk {
     }
   }
 
-  async #atRest(path: string, known?: FileIdentity): Promise<FileIdentity | undefined> {
+  async #atRest(path: string, known?: FileIdentity): Promise<FileStat | undefined> {
     let found = this.identity(path);
     for (let look = 1; found !== undefined && look < LOOKS; look++) {
       if (known !== undefined && sameIdentity(found, known)) return found;

@@ -71,10 +71,11 @@ export class Syncing {
   async #find(file: MountedFile): Promise<Found> {
     const { disk } = this.#ports;
     const { synced } = file;
-    const identity = await disk.atRest(file.path, synced?.identity);
-    if (identity === undefined) return { kind: "absent" };
-    if (identity instanceof KumikoError) return { kind: "unreadable", error: identity };
-    if (synced !== undefined && sameIdentity(identity, synced.identity)) return { kind: "same" };
+    const seen = await disk.atRest(file.path, synced?.identity);
+    if (seen === undefined) return { kind: "absent" };
+    if (seen instanceof KumikoError) return { kind: "unreadable", error: seen };
+    file.seen = seen;
+    if (synced !== undefined && sameIdentity(seen, synced.identity)) return { kind: "same" };
     const found = await readFound(this.#ports, file.path, synced?.form);
     if (found.kind !== "text" || synced?.content.equals(found.content) !== true) return found;
     // Touched, or saved anew with the same bytes.
