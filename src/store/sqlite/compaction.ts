@@ -40,7 +40,7 @@ export function compactStep({ journal, names }: Tables, block: string, upTo: num
     journal.segments.insert(id, moved, rawSize(moved[0]!));
   } else {
     if (refilled !== undefined) journal.segments.delete(id, refilled.firstVersion);
-    journal.segments.insert(id, [...(refilled?.commits ?? []), ...moved], raw);
+    journal.segments.insert(id, [...(refilled?.commits() ?? []), ...moved], raw);
   }
   journal.rows.delete(moved);
   journal.places.note(

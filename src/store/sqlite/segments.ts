@@ -7,10 +7,15 @@ import { decodeSegment, encodeSegment } from "./segment-codec.ts";
 
 const DECODED = 8;
 
-export interface Segment {
+type Row = { readonly [column: string]: unknown };
+
+interface SegmentSize {
   readonly firstVersion: number;
   readonly lastVersion: number;
   readonly raw: number;
+}
+
+export interface Segment extends SegmentSize {
   readonly commits: readonly StoredCommit[];
 }
 
@@ -32,10 +37,13 @@ export class Segments {
     );
   }
 
-  last(block: number): Segment | undefined {
+  /** Its commits are read when they are asked for: that takes longer than all the rest. */
+  last(block: number): (SegmentSize & { commits(): readonly StoredCommit[] }) | undefined {
     const sql = "SELECT * FROM segments WHERE block = ? ORDER BY first_version DESC LIMIT 1";
     const row = this.#connection.get(sql, block);
-    return row === undefined ? undefined : this.#read(row);
+    if (row === undefined) return undefined;
+    const { size, decode } = this.#checked(row);
+    return { ...size, commits: decode };
   }
 
   /**
@@ -97,7 +105,12 @@ export class Segments {
     this.#connection.run(sql, block, firstVersion);
   }
 
-  #read(row: { readonly [column: string]: unknown }): Segment {
+  #read(row: Row): Segment {
+    const { size, decode } = this.#checked(row);
+    return { ...size, commits: decode() };
+  }
+
+  #checked(row: Row): { size: SegmentSize; decode: () => readonly StoredCommit[] } {
     const block = this.#names.describe(row["block"] as number);
     const data = row["data"] as Uint8Array;
     const numbers = ["first_version", "last_version", "first_position", "last_position", "raw"].map(
@@ -107,10 +120,12 @@ export class Segments {
     if (!(data instanceof Uint8Array)) throw damagedRow(found, "its data are not bytes");
     checkRow(found, row["hash"], [block, ...numbers], data);
     return {
-      firstVersion: row["first_version"] as number,
-      lastVersion: row["last_version"] as number,
-      raw: row["raw"] as number,
-      commits: this.#decode(block, data, (row["hash"] as Buffer).toString("latin1")),
+      size: {
+        firstVersion: row["first_version"] as number,
+        lastVersion: row["last_version"] as number,
+        raw: row["raw"] as number,
+      },
+      decode: () => this.#decode(block, data, (row["hash"] as Buffer).toString("latin1")),
     };
   }
 
