@@ -295,9 +295,10 @@ export class Mount implements AsyncDisposable {
     operation: FileOperation,
     { actor, kind }: { readonly actor: string; readonly kind: CallerKind },
   ): void {
-    const { decision, reason } = this.decide(path, operation, kind);
+    const answer = this.decide(path, operation, kind);
+    const { decision } = answer;
     if (decision === "allow") return;
-    throw new KumikoError("denied", `${actor} may not ${operation} ${path}: ${reason}`, {
+    throw new KumikoError("denied", `${actor} may not ${operation} ${path}: ${answer.reason}`, {
       actor,
       operation,
       path,

@@ -124,11 +124,12 @@ export async function checkAllowed(
   kind?: CallerKind,
 ): Promise<void> {
   for (const target of targets) {
-    const { decision, reason } = await authorise(actor, operation, target, kind);
+    const answer = await authorise(actor, operation, target, kind);
+    const { decision } = answer;
     if (decision === "allow") continue;
     throw new KumikoError(
       "denied",
-      `${actor} may not ${operation.replaceAll("_", " ")} ${target}: ${reason}`,
+      `${actor} may not ${operation.replaceAll("_", " ")} ${target}: ${answer.reason}`,
       { actor, operation, target, decision },
     );
   }

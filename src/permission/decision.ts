@@ -70,10 +70,17 @@ export function decided(
     return { decision: "allow", ...found, reason: `${what} is the kernel's own upkeep.` };
   }
   const { verdict: decision } = said(ruling, operation);
-  const because = becauseOf(ruling, operation);
   if (decision === "allow") {
-    return { decision, ...found, reason: `${what} is allowed: ${because}.` };
+    return {
+      decision,
+      ...found,
+      // Hardly anybody asks why something is allowed, and everybody waits for it.
+      get reason() {
+        return `${what} is allowed: ${becauseOf(ruling, operation)}.`;
+      },
+    };
   }
+  const because = becauseOf(ruling, operation);
   if (decision === "deny") {
     const hint = `Only ${otherRule(ruling)}, which a person may write, changes that.`;
     return { decision, ...found, reason: `${what} is denied: ${because}. ${hint}` };

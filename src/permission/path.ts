@@ -7,8 +7,16 @@ export interface RelativePath {
   readonly path: string;
 }
 
+/** What was last read: each call decides several times about its path. */
+let last: { readonly given: string; readonly read: RelativePath } | undefined;
+
 /** A path below the mounted folder, `/` between its names. The only place where one is read for a decision. */
 export function relativePath(given: string): RelativePath {
+  if (last?.given !== given) last = { given, read: readPath(given) };
+  return last.read;
+}
+
+function readPath(given: string): RelativePath {
   const refuse = (why: string): never => {
     throw new KumikoError(
       "invalid_argument",
