@@ -1,10 +1,11 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 
+const MEGABYTE = 1024 * 1024;
 /** Where the space for new objects stops: enough for thousands of calls between two collections. */
-const ENOUGH = 16 * 1024 * 1024;
+const ENOUGH = 16 * MEGABYTE;
+/** What old objects may grow by until all are looked through: well above the space for new ones. */
+const ROOM = 24 * MEGABYTE;
 const EVERY = 100;
-/** Per cent of what is alive by which old objects may grow until all are looked through. */
-const ROOM = 100;
 
 /**
  * How the heap of a process that serves grows. Most of it can be said only before a process starts, which is not in our
@@ -15,28 +16,54 @@ const ROOM = 100;
  *   in one megabyte, what a call makes outlives its collections and fills the space for old objects.
  * - V8 begins to look through all objects as soon as less room is left for old ones than the space for new ones has.
  *   A heap as small as ours is given hardly more than that, so it would do so without end: ten times a second, and
- *   calls wait for up to 20 ms.
+ *   calls wait for up to 20 ms. It is said in per cent of what is alive, of which a larger heap needs fewer. Only for who
+ *   has the process to itself: where many are connected, memory grows with each of them, and by this once more.
  */
-export function boundHeapGrowth(): Disposable {
-  let mayGrow = true;
-  const letGrow = (grow: boolean): void => {
-    if (grow !== mayGrow) setFlagsFromString(`--semi-space-growth-factor=${grow ? 2 : 1}`);
-    mayGrow = grow;
+export function boundHeapGrowth(hasCompany: () => boolean = () => false): Disposable {
+  const growth = new Flag("--semi-space-growth-factor", 2);
+  const room = new Flag("--heap-growing-percent", 0);
+  const look = (): void => {
+    const spaces = getHeapSpaceStatistics();
+    const young = spaces.find(({ space_name }) => space_name === "new_space")!;
+    growth.set(young.space_size < ENOUGH ? 2 : 1);
+    const used = spaces.reduce((sum, each) => sum + each.space_used_size, 0);
+    if (hasCompany()) room.reset();
+    else room.set(percent(used - young.space_used_size));
   };
-  const look = (): void => letGrow(sizeOfNewSpace() < ENOUGH);
-  setFlagsFromString(`--heap-growing-percent=${ROOM}`);
   look();
   const watch = setInterval(look, EVERY).unref();
   return {
     [Symbol.dispose]() {
       clearInterval(watch);
-      letGrow(true);
-      // V8's own way.
-      setFlagsFromString("--heap-growing-percent=0");
+      growth.reset();
+      room.reset();
     },
   };
 }
 
-function sizeOfNewSpace(): number {
-  return getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space")!.space_size;
+/** In tens: each change is told to V8. */
+function percent(old: number): number {
+  return Math.min(100, Math.max(10, Math.round((ROOM / old) * 10) * 10));
+}
+
+/** What V8 is told, when it is something else than before. */
+class Flag {
+  readonly #name: string;
+  readonly #usual: number;
+  #value: number;
+
+  constructor(name: string, usual: number) {
+    this.#name = name;
+    this.#usual = usual;
+    this.#value = usual;
+  }
+
+  set(value: number): void {
+    if (value !== this.#value) setFlagsFromString(`${this.#name}=${value}`);
+    this.#value = value;
+  }
+
+  reset(): void {
+    this.set(this.#usual);
+  }
 }

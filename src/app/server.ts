@@ -80,14 +80,15 @@ async function start(options: ServerOptions): Promise<RunningServer> {
   await makeFolder(place, 0o700);
   await using starting = new AsyncDisposableStack();
   starting.use(await lockHome(place, "kumiko serve"));
-  starting.use(boundHeapGrowth());
-  const home = new HomeFolder(place, "kumiko serve");
   let connected: HttpFront["connections"] | undefined;
+  // Whoever has the process to itself, over pipes, need not wait for others.
+  const hasCompany = (): boolean => connected?.isEmpty === false;
+  starting.use(boundHeapGrowth(hasCompany));
+  const home = new HomeFolder(place, "kumiko serve");
   const world = starting.use(
     openWorld(home, (report) => log.error({ ...report }, "damaged"), {
       watch: true,
-      // Whoever has the process to itself, over pipes, need not wait for others.
-      hasCompany: () => connected?.isEmpty === false,
+      hasCompany,
       onTrouble: (mount, error) =>
         log.warn({ mount, why: error.message, ...faultOf(error) }, "trouble with a folder"),
     }),
