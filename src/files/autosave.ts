@@ -9,7 +9,7 @@ const LATEST_RETRY = 60_000;
 
 interface Due {
   readonly since: number;
-  timer: { cancel(): void };
+  readonly at: number;
 }
 
 export interface AutosavePorts {
@@ -25,6 +25,11 @@ export class Autosave implements AsyncDisposable {
   readonly #due = new Map<string, Due>();
   readonly #retries = new Map<string, { after: number; timer: { cancel(): void } }>();
   readonly #running = new Set<Promise<void>>();
+  /**
+   * One for all that is due, never later than the first of them. It is left to run when that was saved by somebody else:
+   * to cancel it and to set another with every edit would cost each of them more than its place in the list.
+   */
+  #timer: { cancel(): void } | undefined;
   #closed = false;
 
   constructor(ports: AutosavePorts) {
@@ -36,19 +41,13 @@ export class Autosave implements AsyncDisposable {
     if (this.#closed) return;
     const now = this.#ports.clock.now();
     const since = this.#due.get(block)?.since ?? now;
-    this.#due.get(block)?.timer.cancel();
-    const wait = Math.max(0, Math.min(QUIET, since + LATEST - now));
-    const timer = this.#ports.timers.after(wait, () => {
-      this.#due.delete(block);
-      this.#run(block);
-    });
-    this.#due.set(block, { since, timer });
+    this.#due.set(block, { since, at: Math.min(now + QUIET, since + LATEST) });
+    this.#timer ??= this.#ports.timers.after(QUIET, () => this.#look());
   }
 
-  /** It was saved by whoever waited for it. */
-  saved(block: string): void {
-    this.#due.get(block)?.timer.cancel();
-    this.#due.delete(block);
+  /** It was saved by whoever waited for it; `ahead`: more was written to it meanwhile. */
+  saved(block: string, ahead: boolean): void {
+    if (!ahead) this.#due.delete(block);
     this.#retries.get(block)?.timer.cancel();
     this.#retries.delete(block);
   }
@@ -69,9 +68,24 @@ export class Autosave implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     const late = new Set([...this.#due.keys(), ...this.#retries.keys()]);
-    for (const { timer } of [...this.#due.values(), ...this.#retries.values()]) timer.cancel();
+    this.#timer?.cancel();
+    for (const { timer } of this.#retries.values()) timer.cancel();
     for (const block of late) this.#run(block);
     await Promise.all(this.#running);
+  }
+
+  #look(): void {
+    this.#timer = undefined;
+    const now = this.#ports.clock.now();
+    let next = Infinity;
+    for (const [block, { at }] of this.#due) {
+      if (at > now) next = Math.min(next, at);
+      else {
+        this.#due.delete(block);
+        this.#run(block);
+      }
+    }
+    if (next < Infinity) this.#timer = this.#ports.timers.after(next - now, () => this.#look());
   }
 
   #run(block: string): void {
@@ -83,7 +97,8 @@ export class Autosave implements AsyncDisposable {
   async #save(block: string): Promise<void> {
     const isSaved = await this.#ports.save(block);
     const before = this.#retries.get(block);
-    if (isSaved) this.saved(block);
+    // What is due was written while this was saved.
+    if (isSaved) this.saved(block, true);
     else if (before === undefined) this.failed(block);
     else this.#again(block, Math.min(LATEST_RETRY, before.after * 2));
   }

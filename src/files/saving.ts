@@ -45,13 +45,9 @@ export class Saving implements AsyncDisposable {
   /** Saves these now, for whoever waits. What cannot be written is told, kept and tried again. */
   async saveAll(blocks: readonly string[], staged?: StagedSaves): Promise<void> {
     if (this.#ports.manual) return;
-    await Promise.all(
-      blocks.map(async (block) => {
-        if (this.#ports.files.of(block) === undefined) return;
-        if (await this.#saveLate(block, staged?.of(block))) this.#autosave.saved(block);
-        else this.#autosave.failed(block);
-      }),
-    );
+    const [only] = blocks;
+    if (blocks.length === 1) await this.#saveNow(only!, staged?.of(only!));
+    else await Promise.all(blocks.map((block) => this.#saveNow(block, staged?.of(block))));
   }
 
   /** Saves all that is not saved yet. */
@@ -72,14 +68,21 @@ export class Saving implements AsyncDisposable {
     if (!this.#ports.manual) await this.#ports.syncing.save(file);
   }
 
-  /** Block and file are one, or there is no file: nothing is to be saved later. */
-  nothingWaits({ block }: MountedFile): void {
-    this.#autosave.saved(block);
+  /** Block and file are one, or there is no file: nothing is to be saved later but what was written to the block since. */
+  nothingWaits({ block, ahead }: MountedFile): void {
+    this.#autosave.saved(block, ahead);
   }
 
   /** Saves now what was to be saved later. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#autosave[Symbol.asyncDispose]();
+  }
+
+  async #saveNow(block: string, staged: StagedSave | undefined): Promise<void> {
+    const file = this.#ports.files.of(block);
+    if (file === undefined) return;
+    if (await this.#saveLate(block, staged)) this.nothingWaits(file);
+    else this.#autosave.failed(block);
   }
 
   async #saveLate(block: string, staged?: StagedSave): Promise<boolean> {
