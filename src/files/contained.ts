@@ -129,11 +129,14 @@ export class Folder implements Disposable {
     return walk.to(follow);
   }
 
-  /** The folder that holds a place, opened name by name. The caller owns it. With `make`, missing folders are made. */
-  spot(path: string, { make = false } = {}): Spot {
+  /**
+   * The folder that holds a place, opened name by name. The caller owns it. With `make`, missing folders are made;
+   * `checked` says that this folder was looked at for the same call.
+   */
+  spot(path: string, { make = false, checked = false } = {}): Spot {
     checkShape(path);
     if (this.isOwn(path)) throw ofOurs(path);
-    this.check();
+    if (!checked) this.check();
     return Spot.open(this.#handle, path.split("/"), make);
   }
 

@@ -117,13 +117,16 @@ export async function settleFolder(place: Place): Promise<void> {
  * owns them.
  */
 export function stage(place: Place, bytes: Uint8Array, seen?: FileStat): StagedFile | undefined {
-  using owned = new DisposableStack();
-  const spot = owned.use(place.folder.spot(place.path));
-  const old = seen ?? fileAt(spot);
-  if (old === undefined || old.links > 1 || bytes.length > PIECE) return undefined;
-  const staged = new StagedFile(spot, Staged.writeAtOnce(spot, bytes, old), old);
-  owned.move();
-  return staged;
+  const spot = place.folder.spot(place.path, { checked: seen !== undefined });
+  let staged: StagedFile | undefined;
+  try {
+    const old = seen ?? fileAt(spot);
+    if (old !== undefined && old.links === 1 && bytes.length <= PIECE)
+      staged = new StagedFile(spot, Staged.writeAtOnce(spot, bytes, old), old);
+    return staged;
+  } finally {
+    if (staged === undefined) spot[Symbol.dispose]();
+  }
 }
 
 /** Undefined when there is none, or something else. */
@@ -268,7 +271,10 @@ async function putInPlace(
   spot.stands();
   there.beforeRename();
   renameSync(staged.target, spot.target);
-  return { stat: staged.inPlace(), settled: settle ? settling(spot) : Promise.resolve() };
+  return {
+    stat: staged.inPlace(there.isLocal),
+    settled: settle ? settling(spot) : Promise.resolve(),
+  };
 }
 
 async function compareThere(spot: Spot, expected: Content): Promise<WholeFile> {

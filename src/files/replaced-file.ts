@@ -27,23 +27,25 @@ const seen = Buffer.allocUnsafeSlow(PIECE + 1);
 export class ReplacedFile implements OpenFile {
   readonly descriptor: number;
   readonly stat: FileStat;
-  readonly #mayStayOpen: boolean;
+  /** On a file system of this machine. */
+  readonly isLocal: boolean;
   #isOpen = true;
 
-  private constructor({ descriptor, stat }: OpenFile, spot: Spot) {
+  private constructor({ descriptor, stat }: OpenFile, isLocal: boolean) {
     this.descriptor = descriptor;
     this.stat = stat;
-    this.#mayStayOpen = isLocal(stat.device, spot);
+    this.isLocal = isLocal;
   }
 
   static open(spot: Spot): ReplacedFile {
     const file = openFile(spot);
     if (file === undefined) throw absent(spot.path);
-    using owned = new DisposableStack();
-    owned.use(file);
-    const replaced = new ReplacedFile(file, spot);
-    owned.move();
-    return replaced;
+    try {
+      return new ReplacedFile(file, isOnLocal(file.stat.device, spot));
+    } catch (error) {
+      file[Symbol.dispose]();
+      throw error;
+    }
   }
 
   /** Whether it is just these bytes, as far as they are at hand and short: false says nothing. */
@@ -56,18 +58,18 @@ export class ReplacedFile implements OpenFile {
   }
 
   beforeRename(): void {
-    if (!this.#mayStayOpen) this[Symbol.dispose]();
+    if (!this.isLocal) this[Symbol.dispose]();
   }
 
   [Symbol.dispose](): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    if (this.#mayStayOpen) closeLater(this.descriptor);
+    if (this.isLocal) closeLater(this.descriptor);
     else closeSync(this.descriptor);
   }
 }
 
-function isLocal(device: number, spot: Spot): boolean {
+function isOnLocal(device: number, spot: Spot): boolean {
   if (process.platform !== "linux") return false;
   const known = local.get(device);
   if (known !== undefined) return known;

@@ -29,11 +29,14 @@ export class Spot implements Disposable {
         path: names.join("/"),
       });
     }
-    using owned = new DisposableStack();
-    const spot = owned.use(new Spot(root, names));
-    spot.#descend(make);
-    owned.move();
-    return spot;
+    const spot = new Spot(root, names);
+    try {
+      spot.#descend(make);
+      return spot;
+    } catch (error) {
+      spot[Symbol.dispose]();
+      throw error;
+    }
   }
 
   /** What to call the system with for another name in the same folder. */

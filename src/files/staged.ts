@@ -29,6 +29,8 @@ function isOurs({ uid }: FileStat): boolean {
 export class Staged implements Disposable {
   readonly target: string;
   readonly #descriptor: number;
+  /** How it was when all of it was written, if nothing had to be changed then. */
+  #written: FileStat | undefined;
   #there = true;
   #isOpen = true;
 
@@ -53,13 +55,16 @@ export class Staged implements Disposable {
 
   /** The same without giving way, in the place of a file, for what is one piece. */
   static writeAtOnce(spot: Spot, bytes: Uint8Array, old: FileStat): Staged {
-    using owned = new DisposableStack();
-    const staged = owned.use(Staged.#open(spot, old));
-    for (let at = 0; at < bytes.length;)
-      at += writeSync(staged.#descriptor, bytes, at, bytes.length - at, at);
-    staged.keep(old);
-    owned.move();
-    return staged;
+    const staged = Staged.#open(spot, old);
+    try {
+      for (let at = 0; at < bytes.length;)
+        at += writeSync(staged.#descriptor, bytes, at, bytes.length - at, at);
+      staged.keep(old);
+      return staged;
+    } catch (error) {
+      staged[Symbol.dispose]();
+      throw error;
+    }
   }
 
   static #open(spot: Spot, old: FileStat | { readonly mode: number }): Staged {
@@ -76,23 +81,22 @@ export class Staged implements Disposable {
 
   /** Takes over owner and mode. The owner first: changing it clears bits of the mode. */
   keep(old: FileStat): void {
-    const mine = statOf(fstatSync(this.#descriptor, { bigint: true }));
+    const mine = this.#stat();
     const isOwn = mine.uid === old.uid && mine.gid === old.gid;
     if (!isOwn && !this.#give(old.uid, old.gid)) this.#give(mine.uid, old.gid);
-    if (!isOwn || mine.mode !== old.mode) fchmodSync(this.#descriptor, old.mode);
-  }
-
-  stat(): FileStat {
-    return statOf(fstatSync(this.#descriptor, { bigint: true }));
+    const isKept = isOwn && mine.mode === old.mode;
+    if (!isKept) fchmodSync(this.#descriptor, old.mode);
+    this.#written = isKept ? mine : undefined;
   }
 
   /**
    * It has the name that it is for. Nobody may have it open for writing when that is known: the system refuses to run such
-   * a program.
+   * a program. On a file system of this machine (`local`) it is what it was when it was written; over a network it gets its
+   * time when it is synced.
    */
-  inPlace(): FileStat {
+  inPlace(local = false): FileStat {
     this.#there = false;
-    const now = this.stat();
+    const now = local && this.#written !== undefined ? this.#written : this.#stat();
     this.#close();
     return now;
   }
@@ -117,6 +121,10 @@ export class Staged implements Disposable {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     closeSync(this.#descriptor);
+  }
+
+  #stat(): FileStat {
+    return statOf(fstatSync(this.#descriptor, { bigint: true }));
   }
 
   #give(uid: number, gid: number): boolean {

@@ -78,6 +78,22 @@ export interface OpenFile extends Disposable {
   readonly stat: FileStat;
 }
 
+class OpenedFile implements OpenFile {
+  readonly descriptor: number;
+  readonly stat: FileStat;
+  #isOpen = true;
+
+  constructor(descriptor: number, stat: FileStat) {
+    this.descriptor = descriptor;
+    this.stat = stat;
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#isOpen) closeSync(this.descriptor);
+    this.#isOpen = false;
+  }
+}
+
 /** Undefined when there is nothing. The caller owns it. */
 export function openFile(spot: Spot): OpenFile | undefined {
   let descriptor: number;
@@ -89,17 +105,21 @@ export function openFile(spot: Spot): OpenFile | undefined {
     if (hasCode(error, "ENOENT")) return undefined;
     throw hasCode(error, "ELOOP", "ENXIO") ? moved(spot.path) : unreadable(error, spot.path);
   }
-  using owned = new DisposableStack();
-  owned.defer(() => closeSync(descriptor));
-  const stats = fstatSync(descriptor, { bigint: true });
-  if (!stats.isFile()) {
-    throw new KumikoError("file_unreadable", `${spot.path} is not a plain file.`, {
-      path: spot.path,
-      reason: "not_plain",
-    });
+  try {
+    return new OpenedFile(descriptor, plainStat(descriptor, spot));
+  } catch (error) {
+    closeSync(descriptor);
+    throw error;
   }
-  const closing = owned.move();
-  return { descriptor, stat: statOf(stats), [Symbol.dispose]: () => closing.dispose() };
+}
+
+function plainStat(descriptor: number, spot: Spot): FileStat {
+  const stats = fstatSync(descriptor, { bigint: true });
+  if (stats.isFile()) return statOf(stats);
+  throw new KumikoError("file_unreadable", `${spot.path} is not a plain file.`, {
+    path: spot.path,
+    reason: "not_plain",
+  });
 }
 
 function finished(spot: Spot, { descriptor, stat }: OpenFile, bytes: Uint8Array): WholeFile {
