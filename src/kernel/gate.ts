@@ -35,7 +35,7 @@ export type Authorise = (
   operation: Operation,
   target: string,
   kind?: CallerKind,
-) => Promise<Decision>;
+) => Decision | Promise<Decision>;
 
 /** The operations that rules know; all others are for whoever's token has the scope. */
 export const ruled: { readonly [operation in Operation]?: FileOperation } = {
@@ -76,7 +76,7 @@ export class Gate {
     this.#own = own;
   }
 
-  readonly authorise: Authorise = async (actor, operation, target, kind) =>
+  readonly authorise: Authorise = (actor, operation, target, kind) =>
     this.#files()?.authorise({ actor, kind }, operation, target) ??
     this.#own?.(actor, operation, target, kind) ??
     this.#decide({ actor, kind }, operation, target);

@@ -130,8 +130,8 @@ function checkCalls(batch: Batch): void {
 
 /** A lone surrogate would be stored as another character without a word. */
 export function checkTexts(texts: { readonly [name: string]: string | undefined }): void {
-  for (const [name, text] of Object.entries(texts)) {
-    if (text === undefined || text.isWellFormed()) continue;
+  for (const name in texts) {
+    if (texts[name]?.isWellFormed() !== false) continue;
     throw new KumikoError("ill_formed_text", `The ${name} holds half a character.`, { name });
   }
 }

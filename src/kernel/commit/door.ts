@@ -120,7 +120,7 @@ export class CommitDoor {
     const retriable = call !== undefined && request.fingerprint !== undefined;
     const callKey = retriable ? [`call:${actor}:${call}`] : [];
     return this.#queue.run([...blocks, ...callKey], async () => {
-      const answered = await this.#earlierAnswer<Answer>(request);
+      const answered = retriable ? await this.#earlierAnswer<Answer>(request) : undefined;
       if (answered !== undefined) return answered;
       const created = request.operation === "create";
       return this.#deciding(blocks, created, (documents) => {

@@ -97,7 +97,8 @@ export class GroupWriter {
       ? []
       : await this.#commit({ ...batch, fence: this.#ports.fence() });
     const [first] = positions;
-    if (first !== undefined) await this.#ports.others.hear(first - 1);
+    if (first !== undefined && !this.#ports.others.heard(first - 1))
+      await this.#ports.others.hear(first - 1);
     let from = 0;
     for (const { pending, resolve } of group) {
       const to = from + pending.commits.length;
@@ -166,20 +167,17 @@ export class GroupWriter {
   }
 
   async #commit(batch: Batch): Promise<readonly number[]> {
-    const outcome = await this.#attempt(batch);
-    if (outcome.kind === "committed") return outcome.positions;
-    if (outcome.kind === "fenced") throw fenced();
-    await this.#ports.others.hearAll();
-    throw new Outrun(outcome);
-  }
-
-  async #attempt(batch: Batch): Promise<BatchOutcome> {
+    let outcome: BatchOutcome;
     try {
-      return await this.#ports.store.commit(batch);
+      outcome = await this.#ports.store.commit(batch);
     } catch (cause) {
       if (cause instanceof KumikoError && cause.code !== "journal_unwritable") throw cause;
       throw unwritable(cause instanceof Error ? cause.message : String(cause), cause);
     }
+    if (outcome.kind === "committed") return outcome.positions;
+    if (outcome.kind === "fenced") throw fenced();
+    await this.#ports.others.hearAll();
+    throw new Outrun(outcome);
   }
 }
 
@@ -245,6 +243,11 @@ function unwritable(why: string, cause: unknown): KumikoError {
 }
 
 function batchOf(group: readonly Pending[]): Batch {
+  const [only] = group;
+  if (only !== undefined && group.length === 1) {
+    const { commits, rows, call, patient } = only;
+    return { commits, rows, calls: call === undefined ? [] : [call], patient };
+  }
   return {
     commits: group.flatMap(({ commits }) => commits),
     rows: group.flatMap(({ rows }) => rows),

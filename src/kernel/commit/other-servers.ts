@@ -40,6 +40,11 @@ export class OtherServers {
     await this.hear(head);
   }
 
+  /** Whether everything up to a position was told. */
+  heard(position: number): boolean {
+    return this.#ports.feed.head >= position;
+  }
+
   /** Resolves when everything up to a position was told. */
   async hear(position: number): Promise<void> {
     const { feed, documents } = this.#ports;

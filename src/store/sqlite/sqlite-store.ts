@@ -262,7 +262,7 @@ class SqliteStore implements Store {
   async #write<Answer>(request: WriteRequest): Promise<Answer> {
     this.#open();
     if (this.#readOnly !== undefined) throw readOnlyRefusal(this.#readOnly.file);
-    return (await this.#writes.ask(request)) as Answer;
+    return this.#writes.ask(request) as Answer | Promise<Answer>;
   }
 
   /** Pages that SQLite itself cannot read are damage too. */

@@ -42,10 +42,13 @@ export class Writes implements AsyncDisposable {
     this.#thread.scrub();
   }
 
-  /** Resolves after fsync. */
-  async ask(request: WriteRequest): Promise<WriteAnswer> {
+  /** After fsync; at once when it is written here. */
+  ask(request: WriteRequest): WriteAnswer | Promise<WriteAnswer> {
     if (this.#closed) throw closedStore();
-    if (this.#belongsHere(request)) return this.#write(request);
+    return this.#belongsHere(request) ? this.#write(request) : this.#handOver(request);
+  }
+
+  async #handOver(request: WriteRequest): Promise<WriteAnswer> {
     const answer = await this.#thread.ask(portable(request), this.#here?.acknowledged ?? 0);
     if (isCommitted(answer)) this.#here?.acknowledge(answer.positions.at(-1)!);
     return answer;
