@@ -61,7 +61,7 @@ describe("a hall whose kernel a command has", () => {
     await using busy = await busyHall(timers, 2_000);
     other = busy.other;
     const { principal } = busy.owner;
-    const asked = Array.from({ length: 20 }, () => busy.hall.kernelOf(principal, "taken"));
+    const asked = Array.from({ length: 20 }, async () => busy.hall.kernelOf(principal, "taken"));
     const kernels = await Promise.all(asked);
     expect(new Set(kernels).size).toBe(1);
     expect(timers.passed).toBe(1_000);

@@ -1,9 +1,14 @@
 import { KumikoError } from "./errors.ts";
 
+const NEWLINE = 10;
+/** For bytes that end with a line. One that was ever told that more comes is several times as slow. */
+const whole = new TextDecoder();
+
 /** Cuts UTF-8 that comes in pieces into lines; one that never ends is refused before it fills the memory. */
 export class LineReader {
   readonly #decoder = new TextDecoder();
   readonly #longest: number;
+  #isMidway = false;
   #begun: string[] = [];
   #length = 0;
 
@@ -12,13 +17,15 @@ export class LineReader {
   }
 
   *read(chunk: Uint8Array): Generator<string, void, void> {
-    const text = this.#decoder.decode(chunk, { stream: true });
+    const text = this.#decode(chunk);
     let start = 0;
     for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", start)) {
-      this.#begun.push(text.slice(start, end));
-      const line = this.#begun.join("");
-      this.#begun = [];
-      this.#length = 0;
+      let line = text.slice(start, end);
+      if (this.#begun.length > 0) {
+        line = this.#begun.join("") + line;
+        this.#begun = [];
+        this.#length = 0;
+      }
       start = end + 1;
       yield line;
     }
@@ -30,5 +37,12 @@ export class LineReader {
         limit: this.#longest,
       });
     }
+  }
+
+  #decode(chunk: Uint8Array): string {
+    const endsLine = chunk.at(-1) === NEWLINE;
+    if (endsLine && !this.#isMidway) return whole.decode(chunk);
+    this.#isMidway = !endsLine;
+    return this.#decoder.decode(chunk, { stream: !endsLine });
   }
 }

@@ -115,7 +115,7 @@ export class Hall {
   }
 
   /** The kernel, if the token is for it; opened when it is not open yet. */
-  async kernelOf(principal: Principal, id: string): Promise<Kernel> {
+  kernelOf(principal: Principal, id: string): Kernel | Promise<Kernel> {
     this.checkOpen();
     principal.signal.throwIfAborted();
     const { kernels } = principal;

@@ -90,8 +90,8 @@ export class Metrics {
   }
 
   #find(name: keyof typeof table, labels: Labels): Series {
-    const all = this.#series.get(name) ?? new Map<string, Series>();
-    this.#series.set(name, all);
+    let all = this.#series.get(name);
+    if (all === undefined) this.#series.set(name, (all = new Map()));
     const key = written(labels);
     const known = all.get(key);
     if (known !== undefined) return known;
@@ -123,9 +123,11 @@ function histogramLines(name: string, { labels, buckets, count, value }: Series)
   ];
 }
 
+/** With every call: so in one go, without lists. */
 function written(labels: Labels): string {
-  const all = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
-  return all.length === 0 ? "" : `{${all.join(",")}}`;
+  let all = "";
+  for (const name in labels) all += `${all === "" ? "" : ","}${name}="${escaped(labels[name]!)}"`;
+  return all === "" ? "" : `{${all}}`;
 }
 
 function escaped(value: string): string {

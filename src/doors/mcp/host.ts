@@ -18,7 +18,7 @@ export interface Host {
   readonly registry: ToolRegistry;
   /** Those its caller may use. */
   kernels(): Promise<readonly string[]>;
-  kernel(id: string): Promise<Kernel>;
+  kernel(id: string): Kernel | Promise<Kernel>;
   /** Whether its caller may write at all. */
   readonly writes: boolean;
   /** Who acts when this name is given, or none: another's is refused to whoever may not act as others. */

@@ -6,11 +6,15 @@ import type { Sight } from "./sight.ts";
 /** The conversation of whoever names none; it is made when it is first needed. */
 const DEFAULT_CONTEXT = "main";
 
-const known = new WeakMap<Kernel, Promise<void>>();
+/** Kernels of which it is known that it is there, or being made. */
+const known = new WeakMap<Kernel, Promise<void> | "there">();
 
 /** The kernel a call means: the one that is named, or the only one there is. */
-export async function kernelFor(host: Host, { kernel }: Sight): Promise<Kernel> {
-  if (kernel !== undefined) return host.kernel(kernel);
+export function kernelFor(host: Host, { kernel }: Sight): Kernel | Promise<Kernel> {
+  return kernel === undefined ? onlyKernel(host) : host.kernel(kernel);
+}
+
+async function onlyKernel(host: Host): Promise<Kernel> {
   const kernels = await host.kernels();
   const [only] = kernels;
   if (only !== undefined && kernels.length === 1) return host.kernel(only);
@@ -24,17 +28,23 @@ export async function kernelFor(host: Host, { kernel }: Sight): Promise<Kernel> 
 }
 
 /** The conversation a call means. */
-export async function contextFor(host: Host, kernel: Kernel, sight: Sight): Promise<string> {
+export function contextFor(host: Host, kernel: Kernel, sight: Sight): string | Promise<string> {
   if (sight.context !== undefined) return sight.context;
-  if (host.writes) await (known.get(kernel) ?? ensured(kernel, host.actorOf(sight.actor)));
-  return DEFAULT_CONTEXT;
+  if (!host.writes || known.get(kernel) === "there") return DEFAULT_CONTEXT;
+  return defaultContext(kernel, host.actorOf(sight.actor));
 }
 
-function ensured(kernel: Kernel, actor: string): Promise<void> {
-  const making = make(kernel, actor);
+async function defaultContext(kernel: Kernel, actor: string): Promise<string> {
+  const making = known.get(kernel) ?? make(kernel, actor);
   known.set(kernel, making);
-  making.catch(() => known.delete(kernel));
-  return making;
+  try {
+    await making;
+    known.set(kernel, "there");
+  } catch (error) {
+    known.delete(kernel);
+    throw error;
+  }
+  return DEFAULT_CONTEXT;
 }
 
 async function make(kernel: Kernel, actor: string): Promise<void> {

@@ -19,7 +19,8 @@ export class StdioCalls {
   readonly #sight: Sight;
   readonly #actorOf: (client: string) => string;
   readonly #underWay = new Map<Id, AbortController>();
-  readonly #actors = new Map<string, string>();
+  /** By what the client calls itself. */
+  readonly #sights = new Map<string, Sight>();
   /** The revision that the first message chose, and who it said it was. */
   #era: "legacy" | "modern" | undefined;
   #client: string | undefined;
@@ -43,8 +44,9 @@ export class StdioCalls {
   }
 
   hear(message: JSONRPCMessage): Promise<JSONRPCMessage> | undefined {
-    const { method, ...rest } = message as { method?: string; params?: Fields | null };
-    const params = rest.params ?? {};
+    const said = message as { method?: string; params?: Fields | null };
+    const { method } = said;
+    const params = said.params ?? {};
     if (method === "tools/call") return this.#answered(message, params);
     if (method === "initialize") {
       this.#era ??= "legacy";
@@ -60,9 +62,12 @@ export class StdioCalls {
     const name = nameIn(envelope?.[CLIENT_INFO_META_KEY]) ?? this.#client;
     this.#client = name;
     if (this.#sight.actor !== undefined || name === undefined) return this.#sight;
-    const actor = this.#actors.get(name) ?? this.#actorOf(name);
-    this.#actors.set(name, actor);
-    return { ...this.#sight, actor };
+    let sight = this.#sights.get(name);
+    if (sight === undefined) {
+      sight = { ...this.#sight, actor: this.#actorOf(name) };
+      this.#sights.set(name, sight);
+    }
+    return sight;
   }
 
   /** The client is gone: nobody waits for these. */

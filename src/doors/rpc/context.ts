@@ -14,7 +14,7 @@ const SHOWN = 100;
 export interface ContextPorts {
   readonly caller: Caller;
   readonly id: string;
-  kernel(): Promise<Kernel>;
+  kernel(): Kernel | Promise<Kernel>;
   /** What is said of calls that say nothing. */
   readonly given: Given;
 }

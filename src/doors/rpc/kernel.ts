@@ -369,7 +369,7 @@ export class KernelTarget extends RpcTarget implements RpcKernel {
   }
 
   /** Asked for anew with each call: it may have been closed meanwhile, and opens again. */
-  #kernel(): Promise<Kernel> {
+  #kernel(): Kernel | Promise<Kernel> {
     return this.#caller.hall.kernelOf(this.#caller.principal, this.#id);
   }
 
