@@ -17,6 +17,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
+import { hasAttributes } from "../src/files/attributes.ts";
 import { Content } from "../src/files/content.ts";
 import { KumikoError, Random } from "../src/base/index.ts";
 import { Folder } from "../src/files/contained.ts";
@@ -163,7 +164,10 @@ describe("saving a file", () => {
     using root = Folder.open(folder.path);
     const place = root.resolve("a.txt");
     const { content: expected } = (await readWhole(place, 100))!;
+    using spot = root.spot("a.txt");
+    await hasAttributes(spot, stat(place)!);
     const saving = save(place, Buffer.alloc(1_000_000, "x"), { expected });
+    await Promise.resolve();
     const [name] = readdirSync(folder.path).filter((each) => each !== "a.txt");
     expect(statSync(join(folder.path, name!)).mode & 0o777).toBe(0o600);
     expect((await saving).stat).toMatchObject({ mode: 0o660, uid: 0, gid: 0 });
@@ -578,3 +582,75 @@ function mountedDisk(folder: string): { readonly path: string } & Disposable {
   execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "none", path]);
   return { path, [Symbol.dispose]: () => execFileSync("umount", ["-l", path]) };
 }
+
+describe("a file with attributes of its own", () => {
+  /** Node has no way to them. */
+  const python = (code: string, ...args: string[]): string =>
+    execFileSync("python3", ["-c", `import os, sys, struct\n${code}`, ...args], {
+      encoding: "utf8",
+    });
+  const tag = (path: string, value: string): string =>
+    python("os.setxattr(sys.argv[1], 'user.tag', sys.argv[2].encode())", path, value);
+  /** One person more than the mode tells of, and the group may not write although the mode says so. */
+  const share = (path: string): string =>
+    python(
+      `entries = [(1, 6, -1), (2, 6, 1234), (4, 4, -1), (16, 6, -1), (32, 0, -1)]
+packed = struct.pack('<I', 2) + b''.join(struct.pack('<HHi', *each) for each in entries)
+os.setxattr(sys.argv[1], 'system.posix_acl_access', packed)`,
+      path,
+    );
+  const attributes = (path: string): string =>
+    python("print([(n, os.getxattr(sys.argv[1], n)) for n in os.listxattr(sys.argv[1])])", path);
+
+  it.each([
+    ["tag", (path: string) => tag(path, "mine")],
+    ["access list", share],
+  ])("keeps its %s, whenever it got it, and however it is saved", async (_, give) => {
+    using folder = temporaryFolder();
+    const path = folder.write("a.txt", "one");
+    using root = Folder.open(folder.path);
+    const place = root.resolve("a.txt");
+    const replace = async (
+      before: string,
+      after: string,
+      { isStaged = false, meanwhile = () => {} } = {},
+    ): Promise<void> => {
+      {
+        using staged = isStaged ? stage(place, bytes(after)) : undefined;
+        meanwhile();
+        await save(place, bytes(after), { expected: Content.of(bytes(before)), staged });
+      }
+      expect(readFileSync(path, "utf8")).toBe(after);
+      expect(readdirSync(folder.path)).toEqual(["a.txt"]);
+    };
+    await replace("one", "a new file");
+    await replace("a new file", "another", { isStaged: true, meanwhile: () => void give(path) });
+    const given = attributes(path);
+    expect(given).toMatch(/user.tag|posix_acl_access/);
+    const { ino, mode } = statSync(path);
+    for (const [before, after, isStaged] of [
+      ["another", "in place", true],
+      ["in place", "again", false],
+      ["again", "and again", true],
+    ] as const) {
+      await replace(before, after, { isStaged });
+      expect(attributes(path)).toBe(given);
+      expect([statSync(path).ino, statSync(path).mode]).toEqual([ino, mode]);
+    }
+  });
+
+  it("that has none is replaced, also when somebody only touched it", async () => {
+    using folder = temporaryFolder();
+    const path = folder.write("a.txt", "one");
+    using root = Folder.open(folder.path);
+    const place = root.resolve("a.txt");
+    const { ino } = statSync(path);
+    await save(place, bytes("two"), { expected: Content.of(bytes("one")) });
+    expect(statSync(path).ino).not.toBe(ino);
+    chmodSync(path, 0o640);
+    using staged = stage(place, bytes("three"))!;
+    await save(place, bytes("three"), { expected: Content.of(bytes("two")), staged });
+    expect(statSync(path).mode & 0o777).toBe(0o640);
+    expect(attributes(path)).toBe("[]\n");
+  });
+});

@@ -8,6 +8,7 @@ import {
   unlinkSync,
 } from "node:fs";
 import { KumikoError } from "../base/index.ts";
+import { hasAttributes, isPlain, noteAttributes } from "./attributes.ts";
 import type { Place } from "./contained.ts";
 import type { Content } from "./content.ts";
 import { hasCode, unwritable } from "./disk-errors.ts";
@@ -72,8 +73,8 @@ export function readHead(
  * Puts bytes in the place of what is expected to be there, or makes a file where nothing is. Whoever reads meanwhile
  * sees all of the old or all of the new. It answers when the bytes are on the disk and in place.
  *
- * Mode and owner (as far as permitted) are kept. Extended attributes are not: Node has no way to them; only a file with
- * several names keeps them, since it is written in place. Between the last look at what is there and the rename lie some
+ * Mode and owner (as far as permitted) are kept, and so are access lists and other attributes: a file that has some, or
+ * several names, is written in place. Between the last look at what is there and the rename lie some
  * hundred microseconds in which another program's write is not seen.
  */
 export async function save(
@@ -140,33 +141,38 @@ export class StagedFile implements Disposable {
   readonly #staged: Staged;
   readonly #old: FileStat;
   readonly #synced: Promise<void>;
+  readonly #asked: Promise<boolean> | undefined;
 
   constructor(spot: Spot, staged: Staged, old: FileStat) {
     this.#spot = spot;
     this.#staged = staged;
     this.#old = old;
     this.#synced = staged.sync();
+    // Asked meanwhile, of a file that was not made here.
+    this.#asked = isPlain(old) ? undefined : hasAttributes(spot, old);
     // Told to whoever saves.
     this.#synced.catch(() => undefined);
+    this.#asked?.catch(() => undefined);
   }
 
   async save(bytes: Uint8Array, how: Replacing): Promise<Saved> {
     try {
       await this.#synced;
+      if (this.#asked !== undefined) await this.#asked;
       return await putInPlace(this.#spot, this.#staged, { ...how, old: this.#old, bytes });
     } catch (error) {
       throw unwritable(error, this.#spot.path);
     }
   }
 
-  /** What is still being synced is closed when that is done: its number would be another file's by then. */
+  /** What is still in use is closed when that is done: its number would be another file's by then. */
   [Symbol.dispose](): void {
     this.#staged.remove();
     const end = (): void => {
       this.#staged[Symbol.dispose]();
       this.#spot[Symbol.dispose]();
     };
-    this.#synced.then(end, end);
+    void Promise.allSettled([this.#synced, this.#asked]).then(end);
   }
 }
 
@@ -235,9 +241,9 @@ async function replace(spot: Spot, bytes: Uint8Array, how: Replacing): Promise<S
   if (found === undefined) throw absent(spot.path);
   if (!found.isFile()) throw moved(spot.path);
   const old = statOf(found);
-  if (old.links > 1) {
+  if (old.links > 1 || (await hasAttributes(spot, old))) {
     const before = await compareThere(spot, how.expected);
-    return { stat: await writeInPlace(spot, before, bytes), settled: Promise.resolve() };
+    return writtenInPlace(spot, before, bytes);
   }
   using staged = await Staged.write(spot, bytes, old);
   await staged.sync();
@@ -257,12 +263,13 @@ async function putInPlace(
 ): Promise<Saved> {
   using there = ReplacedFile.open(spot);
   let { stat: last } = there;
-  if (last.links > 1 || !there.holds(expected)) {
+  if (!isPlain(last) || !there.holds(expected)) {
+    // Asked before the last look: nothing is waited for behind that.
+    await hasAttributes(spot, last);
     const now = await compare(spot, there, expected);
     last = now.stat;
-    // Somebody gave the file a second name while it was staged: a rename would part the two.
-    if (now.stat.links > 1)
-      return { stat: await writeInPlace(spot, now, bytes), settled: Promise.resolve() };
+    // Somebody gave the file a second name or an attribute while it was staged: a rename would part it from them.
+    if (last.links > 1 || !isPlain(last)) return writtenInPlace(spot, now, bytes);
   }
   if (!hasSameRights(last, old)) {
     checkWritable(spot, last);
@@ -272,9 +279,15 @@ async function putInPlace(
   there.beforeRename();
   renameSync(staged.target, spot.target);
   return {
-    stat: staged.inPlace(there.isLocal),
+    stat: staged.inPlace(),
     settled: settle ? settling(spot) : Promise.resolve(),
   };
+}
+
+async function writtenInPlace(spot: Spot, before: WholeFile, bytes: Uint8Array): Promise<Saved> {
+  const written = await writeInPlace(spot, before, bytes);
+  if (written.links === 1) noteAttributes(written, true);
+  return { stat: written, settled: Promise.resolve() };
 }
 
 async function compareThere(spot: Spot, expected: Content): Promise<WholeFile> {

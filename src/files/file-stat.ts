@@ -14,6 +14,8 @@ export interface FileStat extends FileIdentity {
   /** Permissions only. */
   readonly mode: number;
   readonly links: number;
+  /** When anything about it was last changed, in nanoseconds: what it holds, its names, rights or attributes. */
+  readonly changed: bigint;
   readonly uid: number;
   readonly gid: number;
 }
@@ -26,6 +28,7 @@ export function statOf(stats: BigIntStats): FileStat {
     nanoseconds: stats.mtimeNs,
     mode: Number(stats.mode) & 0o7777,
     links: Number(stats.nlink),
+    changed: stats.ctimeNs,
     uid: Number(stats.uid),
     gid: Number(stats.gid),
   };

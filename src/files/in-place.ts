@@ -40,7 +40,7 @@ export interface Recovery {
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 
 /**
- * Writes a file that has several names, without parting them. Old and new bytes are on the disk beside it before its
+ * Writes a file that has several names, or attributes of its own, without parting it from them. Old and new bytes are on the disk beside it before its
  * first byte is touched, so that a crash half-way is mended by the next sweep; a disk that is full or fails half-way
  * is answered by putting the old bytes back.
  */

@@ -130,7 +130,8 @@ export async function purgeRecords(
 function encoded({ path, synced, left, form, wanted }: FileRecord): string {
   if (synced === undefined) return JSON.stringify({ path, left, form, ...(wanted && { wanted }) });
   const { content, ...rest } = synced;
-  const identity = { ...synced.identity, nanoseconds: String(synced.identity.nanoseconds) };
+  const { inode, device, size, nanoseconds } = synced.identity;
+  const identity = { inode, device, size, nanoseconds: String(nanoseconds) };
   return JSON.stringify({ path, synced: { ...rest, hash: content.hash, identity } });
 }
 

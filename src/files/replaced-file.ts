@@ -27,21 +27,20 @@ const seen = Buffer.allocUnsafeSlow(PIECE + 1);
 export class ReplacedFile implements OpenFile {
   readonly descriptor: number;
   readonly stat: FileStat;
-  /** On a file system of this machine. */
-  readonly isLocal: boolean;
+  readonly #mayStayOpen: boolean;
   #isOpen = true;
 
-  private constructor({ descriptor, stat }: OpenFile, isLocal: boolean) {
+  private constructor({ descriptor, stat }: OpenFile, mayStayOpen: boolean) {
     this.descriptor = descriptor;
     this.stat = stat;
-    this.isLocal = isLocal;
+    this.#mayStayOpen = mayStayOpen;
   }
 
   static open(spot: Spot): ReplacedFile {
     const file = openFile(spot);
     if (file === undefined) throw absent(spot.path);
     try {
-      return new ReplacedFile(file, isOnLocal(file.stat.device, spot));
+      return new ReplacedFile(file, isLocal(file.stat.device, spot));
     } catch (error) {
       file[Symbol.dispose]();
       throw error;
@@ -58,18 +57,18 @@ export class ReplacedFile implements OpenFile {
   }
 
   beforeRename(): void {
-    if (!this.isLocal) this[Symbol.dispose]();
+    if (!this.#mayStayOpen) this[Symbol.dispose]();
   }
 
   [Symbol.dispose](): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    if (this.isLocal) closeLater(this.descriptor);
+    if (this.#mayStayOpen) closeLater(this.descriptor);
     else closeSync(this.descriptor);
   }
 }
 
-function isOnLocal(device: number, spot: Spot): boolean {
+function isLocal(device: number, spot: Spot): boolean {
   if (process.platform !== "linux") return false;
   const known = local.get(device);
   if (known !== undefined) return known;

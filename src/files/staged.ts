@@ -11,6 +11,7 @@ import {
   write,
   writeSync,
 } from "node:fs";
+import { noteAttributes } from "./attributes.ts";
 import { hasCode, isSystemError } from "./disk-errors.ts";
 import { type FileStat, statOf } from "./file-stat.ts";
 import type { Spot } from "./spot.ts";
@@ -29,8 +30,6 @@ function isOurs({ uid }: FileStat): boolean {
 export class Staged implements Disposable {
   readonly target: string;
   readonly #descriptor: number;
-  /** How it was when all of it was written, if nothing had to be changed then. */
-  #written: FileStat | undefined;
   #there = true;
   #isOpen = true;
 
@@ -84,19 +83,17 @@ export class Staged implements Disposable {
     const mine = this.#stat();
     const isOwn = mine.uid === old.uid && mine.gid === old.gid;
     if (!isOwn && !this.#give(old.uid, old.gid)) this.#give(mine.uid, old.gid);
-    const isKept = isOwn && mine.mode === old.mode;
-    if (!isKept) fchmodSync(this.#descriptor, old.mode);
-    this.#written = isKept ? mine : undefined;
+    if (!isOwn || mine.mode !== old.mode) fchmodSync(this.#descriptor, old.mode);
   }
 
   /**
    * It has the name that it is for. Nobody may have it open for writing when that is known: the system refuses to run such
-   * a program. On a file system of this machine (`local`) it is what it was when it was written; over a network it gets its
-   * time when it is synced.
+   * a program.
    */
-  inPlace(local = false): FileStat {
+  inPlace(): FileStat {
     this.#there = false;
-    const now = local && this.#written !== undefined ? this.#written : this.#stat();
+    const now = this.#stat();
+    noteAttributes(now, false);
     this.#close();
     return now;
   }
