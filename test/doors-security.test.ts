@@ -596,7 +596,7 @@ describe("scopes", () => {
       ]);
     }
     const principal = await store.authenticate(limited.authorization.slice(7));
-    await expect(server.hall.kernelOf(principal, "other")).rejects.toMatchObject({
+    await expect(async () => server.hall.kernelOf(principal, "other")).rejects.toMatchObject({
       code: "forbidden",
     });
     expect((await server.hall.kernelOf(principal, "own")).id).toBe("own");

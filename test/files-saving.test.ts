@@ -583,6 +583,26 @@ function mountedDisk(folder: string): { readonly path: string } & Disposable {
   return { path, [Symbol.dispose]: () => execFileSync("umount", ["-l", path]) };
 }
 
+describe("what was made ready", () => {
+  it("is not put into a folder that was moved away since", async () => {
+    using folder = temporaryFolder();
+    for (const path of ["a.txt", "deep/a.txt"]) {
+      const at = join(folder.path, "root");
+      folder.write(`root/${path}`, "one");
+      using root = Folder.open(at);
+      const place = root.resolve(path);
+      using staged = stage(place, bytes("two"), place.seen)!;
+      renameSync(at, join(folder.path, "moved"));
+      folder.write(`root/${path}`, "one");
+      const saving = save(place, bytes("two"), { expected: Content.of(bytes("one")), staged });
+      await expect(saving).rejects.toMatchObject({ code: "root_gone" });
+      for (const each of ["root", "moved"])
+        expect(readFileSync(join(folder.path, each, path), "utf8")).toBe("one");
+      for (const each of ["root", "moved"]) rmSync(join(folder.path, each), { recursive: true });
+    }
+  });
+});
+
 describe("a file with attributes of its own", () => {
   /** Node has no way to them. */
   const python = (code: string, ...args: string[]): string =>
@@ -637,6 +657,25 @@ os.setxattr(sys.argv[1], 'system.posix_acl_access', packed)`,
       expect(attributes(path)).toBe(given);
       expect([statSync(path).ino, statSync(path).mode]).toEqual([ino, mode]);
     }
+  });
+
+  it("is not taken for one because somebody changed its mode at the last moment", async () => {
+    using folder = temporaryFolder();
+    const path = folder.write("a.txt", "0");
+    using root = Folder.open(folder.path);
+    const place = root.resolve("a.txt");
+    const inodes = new Set<number>();
+    for (let round = 1; round <= 4; round++) {
+      const [before, after] = [String(round - 1), String(round)];
+      using staged = stage(place, bytes(after))!;
+      const saving = save(place, bytes(after), { expected: Content.of(bytes(before)), staged });
+      if (round === 1) chmodSync(path, 0o640);
+      await saving;
+      expect(readFileSync(path, "utf8")).toBe(after);
+      inodes.add(statSync(path).ino);
+    }
+    expect(inodes.size).toBeGreaterThan(1);
+    expect(statSync(path).mode & 0o777).toBe(0o640);
   });
 
   it("that has none is replaced, also when somebody only touched it", async () => {

@@ -102,7 +102,7 @@ describe("a hall whose kernel a command has", () => {
     expect(stopped.passed).toBe(500);
     await using patient = await busyHall(timers, 2_000);
     const { principal: guest } = await patient.mint("main");
-    await expect(patient.hall.kernelOf(guest, "taken")).rejects.toMatchObject({
+    await expect(async () => patient.hall.kernelOf(guest, "taken")).rejects.toMatchObject({
       code: "forbidden",
     });
     await expect(patient.hall.kernelOf(patient.owner.principal, "none")).rejects.toMatchObject({

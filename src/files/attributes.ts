@@ -23,8 +23,13 @@ const known = new Map<string, Known>();
  * looked at, and has not been changed in any way since.
  */
 export function isPlain(stat: FileStat): boolean {
+  return knownAttributes(stat) === false;
+}
+
+/** Whether it has some of its own; undefined when it is to be asked. */
+export function knownAttributes(stat: FileStat): boolean | undefined {
   const found = known.get(keyOf(stat));
-  return found?.changed === stat.changed && !found.hasSome;
+  return found?.changed === stat.changed ? found.hasSome : undefined;
 }
 
 /** It was just made or written here, or looked at. */
@@ -37,13 +42,15 @@ export function noteAttributes(stat: FileStat, hasSome: boolean): void {
 
 /**
  * Whether a file has extended attributes of its own, access lists among them. Without its list, what the mode says of the
- * group is wrong: where there is one, that is the most that anybody in it is given.
+ * group is wrong: where there is one, that is the most that anybody in it is given. So one of which it cannot be found out
+ * is treated as if it had some; it is asked again the next time.
  */
 export async function hasAttributes(spot: Spot, stat: FileStat): Promise<boolean> {
-  const before = known.get(keyOf(stat));
-  if (before?.changed === stat.changed) return before.hasSome;
+  const before = knownAttributes(stat);
+  if (before !== undefined) return before;
   const target = spot.targetForOthers;
   const names = target === undefined ? [] : await lister.namesOf(target);
+  if (names === undefined) return true;
   const hasSome = names.some((name) => !GIVEN.has(name));
   noteAttributes(stat, hasSome);
   return hasSome;

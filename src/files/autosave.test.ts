@@ -44,6 +44,12 @@ class Desk {
     this.autosave.saved(block, this.ahead(block));
   }
 
+  /** Timers go by a clock of their own. */
+  setBack(milliseconds: number): void {
+    this.now -= milliseconds;
+    for (const timer of this.#timers) timer.at -= milliseconds;
+  }
+
   async finishSaves(): Promise<void> {
     for (const finish of this.#finishing.splice(0)) finish();
     await new Promise((resolve) => setImmediate(resolve));
@@ -126,4 +132,15 @@ test("what was saved by who waited for it is not saved again, and no timer is se
   await desk.passes(3_000);
   expect(desk.saves).toEqual([]);
   expect(desk.timers).toBe(0);
+});
+
+test("a clock that is set back keeps nothing from being saved", async () => {
+  const desk = new Desk();
+  desk.now = 3_600_000;
+  desk.touch("a");
+  desk.setBack(3_600_000);
+  desk.touch("b");
+  await desk.passes(700);
+  await desk.finishSaves();
+  expect(["a", "b"].filter((each) => desk.ahead(each))).toEqual([]);
 });

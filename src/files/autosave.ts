@@ -40,7 +40,8 @@ export class Autosave implements AsyncDisposable {
   touched(block: string): void {
     if (this.#closed) return;
     const now = this.#ports.clock.now();
-    const since = this.#due.get(block)?.since ?? now;
+    // A clock that was set back is no reason to wait.
+    const since = Math.min(now, this.#due.get(block)?.since ?? now);
     this.#due.set(block, { since, at: Math.min(now + QUIET, since + LATEST) });
     this.#timer ??= this.#ports.timers.after(QUIET, () => this.#look());
   }
@@ -78,8 +79,8 @@ export class Autosave implements AsyncDisposable {
     this.#timer = undefined;
     const now = this.#ports.clock.now();
     let next = Infinity;
-    for (const [block, { at }] of this.#due) {
-      if (at > now) next = Math.min(next, at);
+    for (const [block, { since, at }] of this.#due) {
+      if (at > now && since <= now) next = Math.min(next, at);
       else {
         this.#due.delete(block);
         this.#run(block);

@@ -131,12 +131,12 @@ export class Folder implements Disposable {
 
   /**
    * The folder that holds a place, opened name by name. The caller owns it. With `make`, missing folders are made;
-   * `checked` says that this folder was looked at for the same call.
+   * `unchecked` is for who calls `check` himself before anything is put there.
    */
-  spot(path: string, { make = false, checked = false } = {}): Spot {
+  spot(path: string, { make = false, unchecked = false } = {}): Spot {
     checkShape(path);
     if (this.isOwn(path)) throw ofOurs(path);
-    if (!checked) this.check();
+    if (!unchecked) this.check();
     return Spot.open(this.#handle, path.split("/"), make);
   }
 

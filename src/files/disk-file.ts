@@ -8,8 +8,8 @@ import {
   unlinkSync,
 } from "node:fs";
 import { KumikoError } from "../base/index.ts";
-import { hasAttributes, isPlain, noteAttributes } from "./attributes.ts";
-import type { Place } from "./contained.ts";
+import { hasAttributes, isPlain, knownAttributes, noteAttributes } from "./attributes.ts";
+import type { Folder, Place } from "./contained.ts";
 import type { Content } from "./content.ts";
 import { hasCode, unwritable } from "./disk-errors.ts";
 import { type FileStat, hasSameRights, sameIdentity, statAt, statOf } from "./file-stat.ts";
@@ -118,12 +118,14 @@ export async function settleFolder(place: Place): Promise<void> {
  * owns them.
  */
 export function stage(place: Place, bytes: Uint8Array, seen?: FileStat): StagedFile | undefined {
-  const spot = place.folder.spot(place.path, { checked: seen !== undefined });
+  const { folder, path } = place;
+  // It is looked at whether the folder is still there when this is put in place.
+  const spot = folder.spot(path, { unchecked: true });
   let staged: StagedFile | undefined;
   try {
     const old = seen ?? fileAt(spot);
     if (old !== undefined && old.links === 1 && bytes.length <= PIECE)
-      staged = new StagedFile(spot, Staged.writeAtOnce(spot, bytes, old), old);
+      staged = new StagedFile(folder, spot, Staged.writeAtOnce(spot, bytes, old), old);
     return staged;
   } finally {
     if (staged === undefined) spot[Symbol.dispose]();
@@ -137,13 +139,15 @@ function fileAt(spot: Spot): FileStat | undefined {
 }
 
 export class StagedFile implements Disposable {
+  readonly #folder: Folder;
   readonly #spot: Spot;
   readonly #staged: Staged;
   readonly #old: FileStat;
   readonly #synced: Promise<void>;
   readonly #asked: Promise<boolean> | undefined;
 
-  constructor(spot: Spot, staged: Staged, old: FileStat) {
+  constructor(folder: Folder, spot: Spot, staged: Staged, old: FileStat) {
+    this.#folder = folder;
     this.#spot = spot;
     this.#staged = staged;
     this.#old = old;
@@ -159,6 +163,8 @@ export class StagedFile implements Disposable {
     try {
       await this.#synced;
       if (this.#asked !== undefined) await this.#asked;
+      // Another folder may stand in the place of this one by now: who reads there would not find what was saved here.
+      this.#folder.check();
       return await putInPlace(this.#spot, this.#staged, { ...how, old: this.#old, bytes });
     } catch (error) {
       throw unwritable(error, this.#spot.path);
@@ -263,7 +269,7 @@ async function putInPlace(
 ): Promise<Saved> {
   using there = ReplacedFile.open(spot);
   let { stat: last } = there;
-  if (!isPlain(last) || !there.holds(expected)) {
+  if (last.links > 1 || !isPlain(last) || !there.holds(expected)) {
     // Asked before the last look: nothing is waited for behind that.
     await hasAttributes(spot, last);
     const now = await compare(spot, there, expected);
@@ -285,8 +291,9 @@ async function putInPlace(
 }
 
 async function writtenInPlace(spot: Spot, before: WholeFile, bytes: Uint8Array): Promise<Saved> {
+  const hadSome = knownAttributes(before.stat);
   const written = await writeInPlace(spot, before, bytes);
-  if (written.links === 1) noteAttributes(written, true);
+  if (hadSome !== undefined) noteAttributes(written, hadSome);
   return { stat: written, settled: Promise.resolve() };
 }
 

@@ -55,8 +55,10 @@ export class ToolRegistry {
     const unsaved: UnsavedFile[] = [];
     const onUnsaved = (file: UnsavedFile): void => void unsaved.push(file);
     const answer = await tool.run(kernel, { ...invocation, onUnsaved }, input);
-    // Whoever's text did not stand hears of it here: an agent listens to nothing else.
-    const conflicts = kernel.tell(invocation);
+    // Whoever's text did not stand hears of it here: an agent listens to nothing else. A tool that is about conflicts says
+    // itself which there are; what it leaves out is told with the next call.
+    const isAboutThem = typeof answer === "object" && answer !== null && "conflicts" in answer;
+    const conflicts = isAboutThem ? [] : kernel.tell(invocation);
     const told = {
       ...(conflicts.length > 0 && { conflicts }),
       ...(unsaved.length > 0 && { unsaved }),
