@@ -66,3 +66,57 @@ test("an older text that is put back stands, and so does one that comes much lat
   utimesSync(mounted.path("a.txt"), time, time);
   expect(await mounted.text("a.txt")).toBe(textOf(later));
 });
+
+test("what one program wrote another may take out again, together with anything else", async () => {
+  await using mounted = await Mounted.with({ "a.txt": textOf(start) }, { watch: true });
+  await mounted.text("a.txt");
+  mounted.run("sed", "-i", "6a debug A\\ndebug B", "a.txt");
+  const read = await mounted.text("a.txt");
+  expect(read).toContain("debug B");
+  mounted.run("sed", "-i", "-e", "/debug/d", "-e", "s/^line 2$/mine/", "a.txt");
+  const wanted = textOf(start.with(2, "mine"));
+  expect(await mounted.text("a.txt")).toBe(wanted);
+  expect(mounted.read("a.txt")).toBe(wanted);
+});
+
+test("who announced a change has seen what was there: all of it stands", async () => {
+  await using mounted = await Mounted.with({ "a.txt": textOf(start) });
+  await replace(mounted, "line 5", "line 5\nours");
+  const wanted = textOf(start.with(2, "theirs"));
+  const by = { actor: "codex", kind: "agent" } as const;
+  await mounted.call("file_changed", { path: "a.txt", begins: true, content: wanted }, by);
+  mounted.write("a.txt", wanted);
+  expect(await mounted.text("a.txt")).toBe(wanted);
+  expect(mounted.read("a.txt")).toBe(wanted);
+});
+
+test("what git checks out stands, however shortly before something was saved", async () => {
+  await using mounted = await Mounted.with({ "a.txt": textOf(start) }, { watch: true });
+  const git = (...args: string[]): string =>
+    mounted.run("git", "-c", "user.name=a", "-c", "user.email=a@b", ...args);
+  git("init", "-q", "-b", "main");
+  git("add", "-A");
+  git("commit", "-qm", "one");
+  git("checkout", "-qb", "other");
+  mounted.write("a.txt", textOf(start.with(2, "on the other")));
+  git("commit", "-qam", "two");
+  git("checkout", "-q", "main");
+  await mounted.text("a.txt");
+  for (let round = 0; round < scaled(50); round++) {
+    const before = mounted.read("a.txt");
+    await replace(mounted, before.split("\n")[8]!, `ours ${round}`);
+    git("commit", "-qam", `round ${round}`);
+    git("checkout", "-q", "other");
+    expect(await mounted.text("a.txt")).toBe(textOf(start.with(2, "on the other")));
+    expect(git("status", "--short", "-uno")).toBe("");
+    git("checkout", "-q", "main");
+    expect(await mounted.text("a.txt")).toBe(textOf(start.with(8, `ours ${round}`)));
+    expect(git("status", "--short", "-uno")).toBe("");
+  }
+  await replace(mounted, "line 4", "not committed");
+  git("stash", "-q");
+  const committed = mounted.read("a.txt");
+  expect(committed).not.toContain("not committed");
+  expect(await mounted.text("a.txt")).toBe(committed);
+  expect(mounted.read("a.txt")).toBe(committed);
+});

@@ -11,10 +11,11 @@ const REMEMBERED = 64;
 export function commonBase(
   file: MountedFile,
   target: EditTarget,
-  { text, identity }: FoundText,
+  { text, identity, isFresh = false }: FoundText,
 ): Base | undefined {
   if (file.synced === undefined) return file.left;
-  const bases = [file.synced, ...file.earlier.filter((each) => isRecent(each, identity))];
+  const older = isFresh ? [] : file.earlier.filter((each) => isRecent(each, identity));
+  const bases = [file.synced, ...older];
   if (bases.length === 1) return file.synced.base;
   const texts = bases.map(({ base }) => textOf(base, target));
   return bases[madeFrom(text, texts)]!.base;

@@ -56,6 +56,11 @@ export class Disk {
     this.#onSettled = onSettled;
   }
 
+  /** The folder's real path. */
+  get root(): string {
+    return this.#folder.path;
+  }
+
   /** What somebody means, as the path by which a file is known here; `seen` when there is one. */
   resolve(given: string): { readonly path: string; readonly seen?: FileStat | undefined } {
     return this.#folder.resolve(given);

@@ -6,6 +6,7 @@ import { type Conflict, type Conflicts, isUndecided } from "./conflicts.ts";
 import { type Decided, Deciding } from "./deciding.ts";
 import type { Disk } from "./disk.ts";
 import type { FileStat } from "./file-stat.ts";
+import { isAsInGitIndex } from "./git-index.ts";
 import { Following } from "./following.ts";
 import { DISK, type FoundText } from "./found-text.ts";
 import { type Base, Ledger, withMask } from "./ledger.ts";
@@ -70,6 +71,7 @@ export class FileSource implements AsyncDisposable {
       conflicts,
       ledger,
       claims,
+      isAsInGit: (path, bytes) => isAsInGitIndex(disk.root, path, bytes),
       get largest() {
         return options.largest;
       },

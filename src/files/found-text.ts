@@ -10,6 +10,8 @@ export interface FoundText {
   readonly form: TextForm;
   readonly content: Content;
   readonly identity: FileIdentity;
+  /** It is known to be made of what was last on disk, not of what was there before a save of ours. */
+  readonly isFresh?: boolean;
 }
 
 /** What was found in the place of a file. */

@@ -106,21 +106,26 @@ describe("what was on disk", () => {
     form: { encoding: "utf-8", bom: false, crlf: false },
   });
 
-  test("is remembered for a few versions and for seconds", () => {
+  test("is remembered for a few versions and for a moment", () => {
     let earlier: readonly Earlier[] = [];
     for (let version = 1; version < 20; version++)
-      earlier = withEarlier(earlier, synced(version, 1), synced(version + 1, 2));
+      earlier = withEarlier(earlier, synced(version, 1), synced(version + 1, 2), true);
     expect(earlier.map(({ base }) => base)).toEqual(
       [19, 18, 17, 16, 15, 14, 13, 12].map((version) => ({ version })),
     );
-    expect(earlier.filter((each) => isRecent(each, at(12)))).toEqual(earlier);
-    expect(earlier.filter((each) => isRecent(each, at(13)))).toEqual([]);
-    expect(withEarlier(earlier, synced(20, 2), synced(21, 60))).toHaveLength(1);
+    expect(earlier.filter((each) => isRecent(each, at(3)))).toEqual(earlier);
+    expect(earlier.filter((each) => isRecent(each, at(4)))).toEqual([]);
+    expect(withEarlier(earlier, synced(20, 2), synced(21, 60), true)).toHaveLength(1);
+  });
+
+  test("is not what another program wrote over", () => {
+    const earlier = withEarlier([], synced(1, 1), synced(2, 2), true);
+    expect(withEarlier(earlier, synced(2, 2), synced(3, 2), false)).toEqual(earlier);
   });
 
   test("is not what is there again with the same bytes", () => {
     expect(
-      withEarlier([], synced(1, 1), { ...synced(2, 2), content: Content.known("h1") }),
+      withEarlier([], synced(1, 1), { ...synced(2, 2), content: Content.known("h1") }, true),
     ).toEqual([]);
   });
 });

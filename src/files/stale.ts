@@ -10,20 +10,27 @@ export interface Earlier {
 
 /** How many texts that were on disk are remembered of a file. */
 const REMEMBERED = 8;
-/** A program that reads a file, changes it and writes it back takes no longer than that. */
-const NANOSECONDS = 10_000_000_000n;
+/**
+ * A program that reads a file, changes it and writes it back takes no longer than that, and who takes back on purpose what
+ * was just saved has not even seen it yet.
+ */
+const NANOSECONDS = 1_500_000_000n;
 /** Longer texts that no version of the block has are not kept. */
 const LONGEST = 1_000_000;
 const DIFF_MS = 20;
 
-/** What was on disk lately, when it says something else from now on. */
+/**
+ * What was on disk lately, when it says something else from now on. Only what was saved over by us (`isOwn`): what programs
+ * do to one another is theirs, and the disk is right.
+ */
 export function withEarlier(
   earlier: readonly Earlier[],
   before: Synced | undefined,
   { content, identity }: Synced,
+  isOwn: boolean,
 ): readonly Earlier[] {
   const recent = earlier.filter((each) => isRecent(each, identity));
-  if (before === undefined || before.content.equals(content)) return recent;
+  if (!isOwn || before === undefined || before.content.equals(content)) return recent;
   const { base } = before;
   if ("text" in base && base.text.length > LONGEST) return recent;
   return [{ base, until: identity.nanoseconds }, ...recent].slice(0, REMEMBERED);

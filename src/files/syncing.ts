@@ -14,7 +14,7 @@ import type { Ledger, Synced } from "./ledger.ts";
 import { type MergeConflict, type Merged, mergeTexts } from "./merge.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import { overwritten } from "./overwritten.ts";
-import { withEarlier } from "./stale.ts";
+import { isRecent, withEarlier } from "./stale.ts";
 import { TakenEpoch } from "./taken-epoch.ts";
 import type { StagedSave } from "./staged-saves.ts";
 import { splicedBytes } from "./spliced-bytes.ts";
@@ -34,6 +34,8 @@ export interface SyncingPorts {
   rules(): FolderRules;
   /** Who announced a change of this path. */
   readonly claims: Claims;
+  /** Whether git has just these bytes for a file. */
+  isAsInGit(path: string, bytes: Uint8Array): boolean;
   /** Bytes above which a file is not read as text. */
   readonly largest: number;
 }
@@ -100,8 +102,13 @@ export class Syncing {
   ): Promise<MountedFile[]> {
     const { kernel } = this.#ports;
     if (found.length === 0) return [];
-    const byBlock = new Map(found.map((each) => [each[0].block, each]));
-    for (const [file, text] of found) await this.#foresee(file, text, cause);
+    const byBlock = new Map(
+      found.map(([file, text]) => {
+        const isFresh = cause.actor !== DISK.actor || this.#isGits(file, text);
+        return [file.block, [file, { ...text, isFresh }] as const];
+      }),
+    );
+    for (const [file, text] of byBlock.values()) await this.#foresee(file, text, cause);
     const merges = new Map<string, Merged>();
     const authors = new Map<string, readonly string[]>();
     const translate = (target: EditTarget, block: string): Merged["splices"] => {
@@ -201,7 +208,7 @@ export class Syncing {
     file.seen = identity;
     // Whoever makes it anew has decided what it says.
     if (synced === undefined) await conflicts.close(file.block, isUndecided);
-    this.#synced(file, { base: { version }, content, identity, form });
+    this.#synced(file, { base: { version }, content, identity, form }, { isOwn: true });
     return true;
   }
 
@@ -362,6 +369,12 @@ export class Syncing {
     await this.#keep(file, foreseen.merged, foreseen.told);
   }
 
+  /** Whether it was written by git, which asks nobody what was there. Only asked where it matters. */
+  #isGits({ path, earlier }: MountedFile, { identity, content, text, form }: FoundText): boolean {
+    if (!earlier.some((each) => isRecent(each, identity))) return false;
+    return this.#ports.isAsInGit(path, content.bytes ?? writeText(text, form));
+  }
+
   async #keep(
     file: MountedFile,
     { conflicts }: Merged,
@@ -387,8 +400,8 @@ export class Syncing {
   }
 
   /** It is there again, or for the first time. */
-  #synced(file: MountedFile, synced: Synced): void {
-    file.earlier = withEarlier(file.earlier, file.synced, synced);
+  #synced(file: MountedFile, synced: Synced, { isOwn = false } = {}): void {
+    file.earlier = withEarlier(file.earlier, file.synced, synced, isOwn);
     if (file.synced !== undefined && file.synced.content !== synced.content)
       this.#atHand.delete(file.synced.content);
     this.#keepAtHand(synced.content);

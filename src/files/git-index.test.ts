@@ -1,0 +1,60 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { temporaryFolder } from "../../test/support/temporary-folder.ts";
+import { isAsInGitIndex } from "./git-index.ts";
+
+it.each([2, 3, 4])("knows what git recorded, in version %i of its index", (version) => {
+  using folder = temporaryFolder();
+  const git = (...args: string[]): string =>
+    execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b", ...args], {
+      cwd: folder.path,
+      encoding: "utf8",
+      env: { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_SYSTEM: "/dev/null" },
+    });
+  git("init", "-q");
+  git("config", "index.version", String(version));
+  const paths = Array.from({ length: 200 }, (_, at) => `${at % 7}/d${at % 3}/file é ${at}.txt`);
+  for (const path of paths) folder.write(path, `text of ${path}\n`);
+  git("add", "-A");
+  git("commit", "-qm", "one");
+  git("update-index", "--index-version", String(version));
+  if (version === 3) {
+    folder.write("later.txt", "later");
+    // What is only meant to be added has a flag that version 2 has no room for.
+    git("add", "-N", "later.txt");
+  }
+  expect(readFileSync(join(folder.path, ".git/index")).readUInt32BE(4)).toBe(version);
+  const asRecorded = (path: string, root = folder.path, within = path): boolean =>
+    isAsInGitIndex(root, within, readFileSync(join(folder.path, path)));
+  expect(paths.filter((path) => !asRecorded(path))).toEqual([]);
+  expect(asRecorded("1/d1/file é 1.txt", join(folder.path, "1"), "d1/file é 1.txt")).toBe(true);
+  folder.write(paths[5]!, "changed\n");
+  expect(paths.filter((path) => !asRecorded(path))).toEqual([paths[5]]);
+  folder.write("new.txt", "");
+  expect(asRecorded("new.txt")).toBe(false);
+  using other = temporaryFolder();
+  const worktree = join(other.path, "worktree");
+  git("worktree", "add", "-q", worktree, "HEAD");
+  const text = readFileSync(join(worktree, paths[5]!));
+  expect(isAsInGitIndex(worktree, paths[5]!, text)).toBe(true);
+});
+
+it("says no where there is no index, or none that is one", () => {
+  using folder = temporaryFolder();
+  folder.write("a.txt", "one");
+  const bytes = Buffer.from("one");
+  expect(isAsInGitIndex(folder.path, "a.txt", bytes)).toBe(false);
+  mkdirSync(join(folder.path, ".git"));
+  expect(isAsInGitIndex(folder.path, "a.txt", bytes)).toBe(false);
+  for (const index of [
+    "",
+    "DIRC",
+    "DIRC\0\0\0\x02\xff\xff\xff\xff",
+    `DIRC\0\0\0\x04\0\0\0\x02${"\xff".repeat(300)}`,
+  ]) {
+    writeFileSync(join(folder.path, ".git/index"), index, "latin1");
+    expect(isAsInGitIndex(folder.path, "a.txt", bytes)).toBe(false);
+  }
+});
