@@ -1,5 +1,5 @@
-import { existsSync, rmSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { existsSync, renameSync, rmSync } from "node:fs";
+import { describe, expect, test, vi } from "vitest";
 import { type Answer, Mounted } from "./support/mounted.ts";
 import { refusalOf } from "./support/refusal.ts";
 
@@ -199,4 +199,92 @@ test("a reload gives up what was not saved, also when the disk moved", async () 
     "not_on_disk",
   );
   expect(await mounted.text("a.txt")).toBe("DISK\ntwo\nthree\n");
+});
+
+describe("what happens to files unasked", () => {
+  /** What was announced since, as those hear it who listen to a kernel's resources. */
+  async function heard(mounted: Mounted, during: () => Promise<void>): Promise<unknown[]> {
+    const stop = new AbortController();
+    const told: unknown[] = [];
+    const notices = mounted.kernel.flow.subscribe("resource", { signal: stop.signal });
+    const listening = (async () => {
+      for await (const events of notices) told.push(...events);
+    })();
+    await during();
+    await vi.waitFor(() => expect(told.length).toBeGreaterThan(0));
+    stop.abort();
+    await listening;
+    return told;
+  }
+
+  test("is announced: a conflict when it arises, is resolved, and opened again by an undo", async () => {
+    await using mounted = await Mounted.with({ "a.txt": THREE, "kumiko.toml": MANUAL });
+    await mounted.call("block_replace", replaced("two", "BLOCK"));
+    mounted.write("a.txt", "one\nDISK\nthree\n");
+    const conflict = { kind: "conflict", conflict: "c1", path: "a.txt", theirs: "disk" };
+    const arose = await heard(mounted, async () => void (await mounted.text("a.txt")));
+    expect(arose).toMatchObject([{ notice: { ...conflict, state: "arose", mine: ["claude"] } }]);
+    let edit = "";
+    const resolved = await heard(mounted, async () => {
+      const input = { conflict: "c1", choice: "mine" };
+      ({ edit } = await mounted.call<{ edit: string }>("file_resolve", input));
+    });
+    expect(resolved).toMatchObject([{ notice: { ...conflict, state: "resolved" } }]);
+    const again = await heard(
+      mounted,
+      async () => void (await mounted.call("block_undo", { edit })),
+    );
+    expect(again).toMatchObject([{ notice: { ...conflict, state: "arose" } }]);
+  });
+
+  test("is announced: a file that cannot be written, once for each reason", async () => {
+    await using mounted = await Mounted.with({ "a.txt": THREE });
+    const { block_id } = await mounted.call<{ block_id: string }>("file_load", { path: "a.txt" });
+    const away = `${mounted.folder}-away`;
+    renameSync(mounted.folder, away);
+    const edit = (insert: string): Promise<void> =>
+      mounted.kernel.editText(ann, {
+        blocks: [block_id],
+        operation: "change",
+        translate: () => [{ at: 0, remove: 3, insert }],
+        answer: () => undefined,
+      });
+    const told = await heard(mounted, async () => {
+      await edit("ONE");
+      await edit("1ne");
+    });
+    renameSync(away, mounted.folder);
+    expect(told).toMatchObject([{ notice: { kind: "unsaved", block: block_id, path: "a.txt" } }]);
+    expect(mounted.read("a.txt")).toBe(THREE);
+    await mounted.call("file_save", { path: "a.txt" });
+    expect(mounted.read("a.txt")).toBe("1ne\ntwo\nthree\n");
+  });
+});
+
+test("whoever asks about conflicts is shown all of them, by their paths, and hears of others later", async () => {
+  await using mounted = await Mounted.with({
+    "a.txt": THREE,
+    "b.txt": THREE,
+    "kumiko.toml": MANUAL,
+  });
+  for (const [path, by] of [
+    ["a.txt", "claude"],
+    ["b.txt", "codex"],
+  ] as const) {
+    const who = { actor: by, kind: "agent" } as const;
+    await mounted.call("block_replace", { block_id: path, old: "two", new: by }, who);
+    mounted.write(path, "one\nDISK\nthree\n");
+    await mounted.call("block_read", { block_id: path }, ann);
+  }
+  const asked = (input: object) =>
+    mounted.call<{ conflicts: Answer[] }>("file_status", input, { actor: "claude", kind: "agent" });
+  const all = [
+    { conflict: "c1", path: "a.txt" },
+    { conflict: "c2", path: "b.txt" },
+  ];
+  expect((await asked({})).conflicts).toMatchObject(all);
+  expect((await asked({})).conflicts).toMatchObject(all);
+  expect((await asked({ path: "b.txt" })).conflicts).toMatchObject([all[1]!]);
+  const next = await mounted.call("block_read", { block_id: "b.txt" });
+  expect(next["conflicts"]).toMatchObject([{ conflict: "c1", lost: "claude\n" }]);
 });

@@ -24,6 +24,25 @@ function call(id: number, name: string, input: object) {
 const CREATE = { role: "model", kind: "text", content: "one\n" };
 
 describe("kumiko mcp", { timeout: 30_000 }, () => {
+  it.each(["disk", "system", "ann"])(
+    "lets no client act in the name %s, which is somebody else's",
+    async (name) => {
+      using folder = temporaryFolder();
+      const params = { ...CLIENT, clientInfo: { name, version: "1" } };
+      const lines = [{ ...INITIALIZE, params }, call(1, "block_create", CREATE)];
+      const ended = await runProgram(
+        process.execPath,
+        [KUMIKO, "mcp", "--home", join(folder.path, ".home")],
+        {
+          cwd: folder.path,
+          input: lines.map((line) => `${JSON.stringify(line)}\n`).join(""),
+          env: { ...process.env, KUMIKO_ACTOR: "ann" },
+        },
+      );
+      expect(ended.stdout).toContain(`main~agent-${name}~1`);
+    },
+  );
+
   for (const joins of [false, true]) {
     it(`answers everything before it ends, and prints nothing else (${joins ? "with" : "without"} a server)`, async () => {
       using folder = temporaryFolder();

@@ -193,6 +193,14 @@ function unreadable(error: unknown, file: string, copy: string): Error {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const facts = error instanceof KumikoError ? error.facts : {};
   const cause = String(facts["cause"] ?? (error instanceof Error ? error.message : error));
+  if (code === "SQLITE_FULL" || /disk is full|SQLITE_FULL/.test(cause)) {
+    return new KumikoError(
+      "file_unreadable",
+      `${file} could not be looked at, because the disk is full: make room, also in the temporary folder, and try again. Nothing is known to be wrong with it.`,
+      { file, reason: "ENOSPC" },
+      { cause: error },
+    );
+  }
   if (error instanceof KumikoError || code.startsWith("SQLITE_")) {
     return new KumikoError(
       "damaged",

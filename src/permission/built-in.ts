@@ -5,6 +5,7 @@ import type { Level } from "./levels.ts";
 const SECRETS: readonly (readonly [pattern: string, word: string])[] = [
   [".env", ".env"],
   [".env.*", ".env"],
+  [".envrc", ".env"],
   ["*.pem", ".pem"],
   ["*.key", ".key"],
   ["*.p12", ".p12"],
@@ -14,6 +15,7 @@ const SECRETS: readonly (readonly [pattern: string, word: string])[] = [
   ["id_ecdsa*", "id_ecdsa"],
   [".npmrc", ".npmrc"],
   [".netrc", ".netrc"],
+  [".pgpass", ".pgpass"],
   [".pypirc", ".pypirc"],
   [".aws/", ".aws"],
   [".ssh/", ".ssh"],

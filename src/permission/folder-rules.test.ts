@@ -92,10 +92,10 @@ describe("what is built in", () => {
     ["k/id_ed25519", "id_ecdsa_sk", ".npmrc", "a/.npmrc", ".netrc", ".pypirc", ".aws/config"],
     ["home/.aws/x/y", ".ssh/known_hosts", "a/.ssh/config", ".gnupg/a", "credentials"],
     ["a/credentials", "credentials.json", "service-account-1.json", "a.kdbx", ".git-credentials"],
-    [".git/.env", "kumiko/.ssh/.env.example"],
+    [".git/.env", "kumiko/.ssh/.env.example", ".envrc", "a/.envrc", ".pgpass"],
   ].flat();
   const plain = [
-    [".env.example", "a/.env.sample", ".env.template", "env", ".envrc", "pem", "a.pem.md"],
+    [".env.example", "a/.env.sample", ".env.template", "env", "pem", "a.pem.md"],
     ["keys.ts", ".aws", "my-credentials", "credentials.ts", "service-account.ts", "not_id_rsa"],
     [".gitignore", ".github/workflows/a.yml", "kumiko.toml.md"],
   ].flat();
@@ -245,7 +245,7 @@ describe("warnings", () => {
     ]);
     const [[pattern, warning] = []] = warned(["**", "admin"]);
     expect(pattern).toBe("**");
-    expect(warning).toContain("kumiko.toml, .env, .env.*, *.pem and 18 more");
+    expect(warning).toContain("kumiko.toml, .env, .env.*, .envrc and 20 more");
     // One that gives nothing more takes nothing away.
     expect(warned(["**", "secret"]).join()).not.toContain(".env");
   });

@@ -110,7 +110,10 @@ class Settling {
   actorOf(client: string): string {
     const chosen = this.chosenActor;
     if (chosen !== undefined) return chosen;
-    return /[a-z0-9]/i.test(client.normalize("NFKD")) ? fitting(client) : "agent";
+    const name = /[a-z0-9]/i.test(client.normalize("NFKD")) ? fitting(client) : "agent";
+    // What it does would be told as another's, and undone by them as their own.
+    const others = ["disk", "system", actorName(undefined, this.#terminal.environment)];
+    return others.includes(name) ? fitting(`agent-${name}`) : name;
   }
 
   /** The server that runs, or one of our own: whoever was the server may have gone with its client. */

@@ -80,7 +80,8 @@ function printSaved(terminal: Terminal, { saved }: Answer): string[] {
 
 /** What is not on disk although the edit stands. */
 function printUnsaved(terminal: Terminal, unsaved: unknown): string[] {
-  return (unsaved as readonly UnsavedFile[]).map(({ path, why, unread }) =>
+  // A file is called by its path here, in the place of its block.
+  return (unsaved as readonly UnsavedFile[]).map(({ block_id, path = block_id, why, unread }) =>
     styled(
       terminal,
       "red",

@@ -8,6 +8,17 @@ export type Grant = Pick<TokenInfo, "kind" | "actor" | "scopes" | "kernels" | "l
 /** What a token may do unless more is asked for. */
 const USUAL: readonly Scope[] = ["read", "write"];
 
+/** In these names the kernel itself writes down what happened. */
+const OWN = ["disk", "system"];
+
+function ownName(actor: string): KumikoError {
+  return new KumikoError(
+    "invalid_argument",
+    `${actor} is what Kumiko itself is called where it writes down what happened: choose another name.`,
+    { argument: "actor", value: actor },
+  );
+}
+
 /** Throws `forbidden` for anything that the minting token does not have itself. */
 export function grantOf(
   by: Principal,
@@ -21,6 +32,7 @@ export function grantOf(
     throw tooMuch(by, "kind", kind, `only a person's token mints one of another kind than its own`);
   const actor = request.actor ?? by.actor;
   if (actor !== by.actor) checkScope(by, "act_as");
+  if (OWN.includes(actor)) throw ownName(actor);
   const scopes = [...new Set(request.scopes ?? USUAL.filter((scope) => by.scopes.has(scope)))];
   for (const scope of scopes) {
     if (!by.scopes.has(scope)) throw tooMuch(by, "scopes", scope, `it has no scope ${scope}`);

@@ -1,0 +1,14 @@
+import { expect, it } from "vitest";
+import type { Terminal } from "../terminal.ts";
+import { printAnswer } from "./tool-answer.ts";
+
+it("names a file that is not on disk by its path, which stands in the place of its block", async () => {
+  const printed: string[] = [];
+  const terminal = {
+    print: async (text: string) => void printed.push(text),
+  } as unknown as Terminal;
+  const unsaved = [{ block_id: "src/a.ts", why: "The disk is full." }];
+  const answer = { block_id: "src/a.ts", version: 2, edit: "e1", since: "", unsaved };
+  await printAnswer(terminal, "block_replace", {}, answer);
+  expect(printed.join("")).toContain("src/a.ts is not on disk: The disk is full.");
+});
