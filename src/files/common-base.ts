@@ -2,7 +2,7 @@ import type { EditTarget } from "../blocks/index.ts";
 import { DISK, type FoundText } from "./found-text.ts";
 import type { Base } from "./ledger.ts";
 import type { MountedFile } from "./mounted-file.ts";
-import { isRecent, madeFrom } from "./stale.ts";
+import { isRecent, madeFrom, mayBeRead } from "./stale.ts";
 
 /** Versions among which an own save is looked for that was not written down before a crash. */
 const REMEMBERED = 64;
@@ -14,9 +14,12 @@ export function commonBase(
   { text, identity, isFresh = false }: FoundText,
 ): Base | undefined {
   if (file.synced === undefined) return file.left;
-  const older = isFresh ? [] : file.earlier.filter((each) => isRecent(each, identity));
+  const older = isFresh ? [] : file.earlier.filter((each) => mayBeRead(each, identity));
+  if (older.length === 0) return file.synced.base;
+  // Exactly an older one was put back on purpose, whoever had written over it.
+  const recent = file.earlier.filter((each) => isRecent(each, identity));
+  if (recent.some(({ base }) => textOf(base, target) === text)) return file.synced.base;
   const bases = [file.synced, ...older];
-  if (bases.length === 1) return file.synced.base;
   const texts = bases.map(({ base }) => textOf(base, target));
   return bases[madeFrom(text, texts)]!.base;
 }

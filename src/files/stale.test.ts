@@ -6,7 +6,7 @@ import { whenBothChanged } from "../permission/index.ts";
 import type { FileIdentity } from "./file-stat.ts";
 import type { Synced } from "./ledger.ts";
 import { mergeTexts } from "./merge.ts";
-import { type Earlier, isRecent, madeFrom, withEarlier } from "./stale.ts";
+import { type Earlier, isRecent, madeFrom, mayBeRead, withEarlier } from "./stale.ts";
 
 const LINES = 12;
 const line = fc.nat(LINES - 1);
@@ -113,14 +113,18 @@ describe("what was on disk", () => {
     expect(earlier.map(({ base }) => base)).toEqual(
       [19, 18, 17, 16, 15, 14, 13, 12].map((version) => ({ version })),
     );
-    expect(earlier.filter((each) => isRecent(each, at(3)))).toEqual(earlier);
-    expect(earlier.filter((each) => isRecent(each, at(4)))).toEqual([]);
+    expect(earlier.filter((each) => isRecent(each, at(12)))).toEqual(earlier);
+    expect(earlier.filter((each) => isRecent(each, at(13)))).toEqual([]);
+    expect(earlier.filter((each) => mayBeRead(each, at(3)))).toEqual(earlier);
+    expect(earlier.filter((each) => mayBeRead(each, at(4)))).toEqual([]);
     expect(withEarlier(earlier, synced(20, 2), synced(21, 60), true)).toHaveLength(1);
   });
 
-  test("is not what another program wrote over", () => {
+  test("is not read by a program when another one wrote over it", () => {
     const earlier = withEarlier([], synced(1, 1), synced(2, 2), true);
-    expect(withEarlier(earlier, synced(2, 2), synced(3, 2), false)).toEqual(earlier);
+    const both = withEarlier(earlier, synced(2, 2), synced(3, 2), false);
+    expect(both).toHaveLength(2);
+    expect(both.filter((each) => mayBeRead(each, at(2)))).toEqual(earlier);
   });
 
   test("is not what is there again with the same bytes", () => {

@@ -6,23 +6,24 @@ import type { Base, Synced } from "./ledger.ts";
 export interface Earlier {
   readonly base: Base;
   readonly until: bigint;
+  /** We saved over it. What programs do to one another is theirs, and the disk is right. */
+  readonly isOwn: boolean;
 }
 
 /** How many texts that were on disk are remembered of a file. */
 const REMEMBERED = 8;
+/** For so long they are remembered: what is put back on purpose is one of them. */
+const NANOSECONDS = 10_000_000_000n;
 /**
  * A program that reads a file, changes it and writes it back takes no longer than that, and who takes back on purpose what
  * was just saved has not even seen it yet.
  */
-const NANOSECONDS = 1_500_000_000n;
+const READ_BEFORE = 1_500_000_000n;
 /** Longer texts that no version of the block has are not kept. */
 const LONGEST = 1_000_000;
 const DIFF_MS = 20;
 
-/**
- * What was on disk lately, when it says something else from now on. Only what was saved over by us (`isOwn`): what programs
- * do to one another is theirs, and the disk is right.
- */
+/** What was on disk lately, when it says something else from now on; `isOwn`: because we saved it. */
 export function withEarlier(
   earlier: readonly Earlier[],
   before: Synced | undefined,
@@ -30,14 +31,19 @@ export function withEarlier(
   isOwn: boolean,
 ): readonly Earlier[] {
   const recent = earlier.filter((each) => isRecent(each, identity));
-  if (!isOwn || before === undefined || before.content.equals(content)) return recent;
+  if (before === undefined || before.content.equals(content)) return recent;
   const { base } = before;
   if ("text" in base && base.text.length > LONGEST) return recent;
-  return [{ base, until: identity.nanoseconds }, ...recent].slice(0, REMEMBERED);
+  return [{ base, until: identity.nanoseconds, isOwn }, ...recent].slice(0, REMEMBERED);
 }
 
 export function isRecent({ until }: Earlier, now: FileIdentity): boolean {
   return now.nanoseconds - until <= NANOSECONDS;
+}
+
+/** Whether a program may have read it that wrote what is there now. */
+export function mayBeRead({ until, isOwn }: Earlier, now: FileIdentity): boolean {
+  return isOwn && now.nanoseconds - until <= READ_BEFORE;
 }
 
 /**

@@ -14,7 +14,7 @@ import type { Ledger, Synced } from "./ledger.ts";
 import { type MergeConflict, type Merged, mergeTexts } from "./merge.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import { overwritten } from "./overwritten.ts";
-import { isRecent, withEarlier } from "./stale.ts";
+import { mayBeRead, withEarlier } from "./stale.ts";
 import { TakenEpoch } from "./taken-epoch.ts";
 import type { StagedSave } from "./staged-saves.ts";
 import { splicedBytes } from "./spliced-bytes.ts";
@@ -371,7 +371,7 @@ export class Syncing {
 
   /** Whether it was written by git, which asks nobody what was there. Only asked where it matters. */
   #isGits({ path, earlier }: MountedFile, { identity, content, text, form }: FoundText): boolean {
-    if (!earlier.some((each) => isRecent(each, identity))) return false;
+    if (!earlier.some((each) => mayBeRead(each, identity))) return false;
     return this.#ports.isAsInGit(path, content.bytes ?? writeText(text, form));
   }
 
