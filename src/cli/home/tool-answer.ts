@@ -81,7 +81,9 @@ function printSaved(terminal: Terminal, { saved }: Answer): string[] {
 /** What is not on disk although the edit stands. */
 function printUnsaved(terminal: Terminal, unsaved: unknown): string[] {
   // A file is called by its path here, in the place of its block.
-  return (unsaved as readonly UnsavedFile[]).map(({ block_id, path = block_id, why, unread }) =>
+  const files = unsaved as readonly (Partial<UnsavedFile> &
+    Pick<UnsavedFile, "block_id" | "why">)[];
+  return files.map(({ block_id, path = block_id, why, unread }) =>
     styled(
       terminal,
       "red",
