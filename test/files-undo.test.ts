@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Answer, Mounted } from "./support/mounted.ts";
+import { refusalOf } from "./support/refusal.ts";
 
 const claude = { actor: "claude", kind: "agent" } as const;
 const ann = { actor: "ann", kind: "person" } as const;
@@ -144,5 +145,67 @@ describe("undoing what decided a conflict", () => {
     const answer = await mounted.call("file_resolve", { conflict: "c1", choice: "disk" });
     expect(answer["edit"]).toBeUndefined();
     expect(await conflicts(mounted)).toEqual([]);
+  });
+});
+
+describe("two sessions of one program, which act in one name", () => {
+  const by = (reader: string, kind: "agent" | "person" = "agent") =>
+    ({ actor: "claude-code", kind, reader }) as const;
+  const files = { "a.txt": "a\n", "b.txt": "b\n" };
+  async function edited(kind?: "agent" | "person"): Promise<Mounted> {
+    const mounted = await Mounted.with(files);
+    for (const [path, reader] of [
+      ["a", "first"],
+      ["b", "second"],
+    ] as const) {
+      const input = { block_id: `${path}.txt`, old: path, new: path.toUpperCase() };
+      await mounted.call("block_replace", input, by(reader, kind));
+    }
+    return mounted;
+  }
+  const both = (mounted: Mounted): string[] => [mounted.read("a.txt"), mounted.read("b.txt")];
+
+  test("take back and bring back only their own, unless they name what they mean", async () => {
+    await using mounted = await edited();
+    await mounted.call("block_undo", {}, by("first"));
+    expect(both(mounted)).toEqual(["a\n", "B\n"]);
+    const refused = await refusalOf(mounted.call("block_undo", {}, by("first")));
+    expect(refused).toMatchObject({ code: "nothing_to_undo", facts: { actor: "claude-code" } });
+    expect(await refusalOf(mounted.call("block_redo", {}, by("second")))).toMatchObject({
+      code: "nothing_to_undo",
+    });
+    await mounted.call("block_redo", {}, by("first"));
+    expect(both(mounted)).toEqual(["A\n", "B\n"]);
+    for (const tool of ["block_undo", "block_redo"])
+      expect(await refusalOf(mounted.call(tool, {}, by("third")))).toMatchObject({
+        code: "nothing_to_undo",
+      });
+    const { edit } = refused.facts as { edit: string };
+    await mounted.call("block_undo", { edit }, by("third"));
+    expect(both(mounted)).toEqual(["A\n", "b\n"]);
+  });
+
+  test("have nothing to bring back once they wrote on", async () => {
+    await using mounted = await edited();
+    await mounted.call("block_undo", {}, by("first"));
+    const input = { block_id: "a.txt", old: "a", new: "other" };
+    await mounted.call("block_replace", input, by("first"));
+    expect(await refusalOf(mounted.call("block_redo", {}, by("first")))).toMatchObject({
+      code: "nothing_to_undo",
+    });
+  });
+
+  test("are one person's, whose commands are a process each", async () => {
+    await using mounted = await edited("person");
+    for (const reader of ["third", "fourth"])
+      await mounted.call("block_undo", {}, by(reader, "person"));
+    expect(both(mounted)).toEqual(["a\n", "b\n"]);
+  });
+
+  test("may mean what was done before a restart: nobody knows whose that was", async () => {
+    await using mounted = await edited();
+    await mounted.restart();
+    await mounted.call("block_undo", {}, by("second"));
+    expect(both(mounted)).toEqual(["A\n", "b\n"]);
   });
 });

@@ -13,6 +13,7 @@ import { type Authorise, Gate } from "./gate.ts";
 import { Listing } from "./listing.ts";
 import { LiveDocuments } from "./live-documents.ts";
 import { isAllBy, madeBy } from "./made-file.ts";
+import { OwnEdits } from "./own-edits.ts";
 import { OwnerLease } from "./owner-lease.ts";
 import type { Store } from "./ports.ts";
 import { Purge } from "./purge/purge.ts";
@@ -75,6 +76,7 @@ export class KernelParts {
   readonly #documents: LiveDocuments;
   readonly #upkeep: Upkeep;
   readonly #door: CommitDoor;
+  readonly #own = new OwnEdits();
   #edits = 0;
 
   constructor(options: KernelOptions, head: number, life: KernelLife) {
@@ -153,6 +155,7 @@ export class KernelParts {
       clock: options.clock,
       authorise,
       newEdit: () => this.#newEdit(),
+      made: (edit, invocation) => this.#own.made(edit, invocation),
       quarantine: this.#quarantine,
       turn: () => options.turn?.(),
       fence: () => this.owner.fence,
@@ -232,6 +235,7 @@ export class KernelParts {
       door: this.#door,
       appends: this.appends,
       authorise,
+      own: this.#own,
       newEdit: () => this.#newEdit(),
       unmakes: async (block, edit) =>
         block.startsWith("@") &&

@@ -4,6 +4,7 @@ import type { Appends } from "./appends.ts";
 import type { CommitDoor, PlannedChange } from "./commit/door.ts";
 import { type Authorise, checkAllowed } from "./gate.ts";
 import type { Invocation } from "./invocation.ts";
+import type { OwnEdits } from "./own-edits.ts";
 import type { EditRow, Store } from "./ports.ts";
 import { ReplayedText } from "./replayed-text.ts";
 
@@ -39,6 +40,7 @@ export interface UndoPorts {
   readonly door: CommitDoor;
   readonly appends: Appends;
   readonly authorise: Authorise;
+  readonly own: OwnEdits;
   newEdit(): string;
   /** Whether a block is a file that this Edit made and that nobody has written to since: without the Edit it is gone. */
   unmakes(block: string, edit: string): Promise<boolean>;
@@ -86,13 +88,15 @@ export class Undo {
   }
 
   async #choose(what: Direction, invocation: Invocation, request: UndoRequest): Promise<Choice> {
-    const { store, door, appends } = this.#ports;
+    const { door, appends } = this.#ports;
     const { edit, actor = invocation.actor } = request;
     if (edit !== undefined) return this.#named(what, invocation, edit, request.actor);
     // What streams in belongs to the newest Edit: all of it, and the Edit ends here.
     await appends.endThose((stream) => stream.actor === actor, invocation.actor);
     await door.decided();
-    const row = await (what === "undo" ? store.newestEdit(actor) : store.newestUndone(actor));
+    const own = request.actor === undefined ? this.#ports.own.of(invocation) : undefined;
+    const row =
+      (await this.#newest(what, actor, own)) ?? (await this.#newestBefore(what, actor, own));
     if (row === undefined) {
       const nothing = what === "undo" ? "no Edit that could be undone" : "undone nothing since";
       throw new KumikoError(
@@ -102,6 +106,41 @@ export class Undo {
       );
     }
     return { row, active: what === "redo" };
+  }
+
+  /** Of `own`, the newest first, if that is said: then it is what a session undoes or redoes that names nothing. */
+  async #newest(
+    what: Direction,
+    actor: string,
+    own: readonly string[] | undefined,
+  ): Promise<EditRow | undefined> {
+    const { store } = this.#ports;
+    if (own === undefined)
+      return what === "undo" ? store.newestEdit(actor) : store.newestUndone(actor);
+    for (const edit of own) {
+      const undone = undoneBy(edit);
+      const row = await store.edit(what === "undo" ? edit : (undone ?? edit));
+      if (row === undefined) continue;
+      if (row.active === (what === "undo")) return row;
+      // What was written since leaves nothing to redo.
+      if (what === "redo" && undone === undefined && row.active) return undefined;
+    }
+    return undefined;
+  }
+
+  /** What nobody has done since this process began may be the session's own, from before. */
+  async #newestBefore(
+    what: Direction,
+    actor: string,
+    own: readonly string[] | undefined,
+  ): Promise<EditRow | undefined> {
+    const newest = own === undefined ? undefined : await this.#newest(what, actor, undefined);
+    if (newest === undefined) return undefined;
+    const isKnown = this.#ports.own.has((edit) =>
+      what === "undo" ? edit === newest.edit : undoneBy(edit) === newest.edit,
+    );
+    if (isKnown) throw anothers(what, newest);
+    return newest;
   }
 
   /** Naming a flip means its target, the other way round. */
@@ -186,6 +225,16 @@ export class Undo {
       if (await ports.unmakes(block, edit))
         await checkAllowed(ports.authorise, actor, "delete", [block], kind);
   }
+}
+
+/** Several sessions of a program act in one name: what another did is not taken back by accident. */
+function anothers(what: Direction, { edit, actor }: EditRow): KumikoError {
+  return new KumikoError(
+    "nothing_to_undo",
+    `Nothing to ${what}: this session has ${what === "undo" ? "made no Edit that could be undone" : "undone nothing since that could be redone"}. ` +
+      `The newest of ${actor} is ${edit}, of another session: name it if that is meant (edit).`,
+    { actor, edit },
+  );
 }
 
 /** The Edit that an undo switched off. */

@@ -74,6 +74,8 @@ export interface DoorPorts extends GroupWriterPorts {
   readonly clock: Clock;
   readonly authorise: Authorise;
   newEdit(): string;
+  /** An Edit is about to be written, or goes on. */
+  made(edit: string, invocation: Invocation): void;
   /** In the order of positions, after fsync. */
   publish(commit: StoredCommit, body: CommitBody): void;
 }
@@ -344,6 +346,7 @@ export class CommitDoor {
     const held = [...documents.values()];
     const changesNothing = commits.length === 0 && callRow === undefined;
     if (changesNothing && held.every(isDurable)) return Promise.resolve();
+    if (commits.length > 0) this.#ports.made(result.edit, request.invocation);
     const written = this.#writer.write({
       blocks: [...documents.keys()],
       commits,

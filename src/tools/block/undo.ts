@@ -5,7 +5,7 @@ import { flipAnswer, flipInput, showFlipped } from "./flip.ts";
 export const blockUndo = defineTool({
   name: "block_undo",
   description:
-    "Takes one Edit back in every block it changed: yours that is newest, or the one you name. What others wrote stays, also " +
+    "Takes one Edit back in every block it changed: the newest of your session, or the one you name. What others wrote stays, also " +
     "inside it and in its place, and text that comes back keeps its author. Any order works; block_redo brings it back.",
   writes: true,
   input: z.strictObject({
