@@ -2,7 +2,7 @@ import { KumikoError } from "../base/index.ts";
 import type { Invocation } from "../kernel/index.ts";
 import type { Content } from "./content.ts";
 import type { Disk } from "./disk.ts";
-import type { FileIdentity } from "./file-stat.ts";
+import { type FileIdentity, type FileStat, sameIdentity } from "./file-stat.ts";
 import { readText, type TextForm } from "./text-form.ts";
 
 export interface FoundText {
@@ -20,12 +20,49 @@ export type Found =
   | { readonly kind: "unreadable"; readonly error: KumikoError }
   | ({ readonly kind: "text" } & FoundText);
 
+/** How often a file is read that is written again and again meanwhile: then it is taken as it is. */
+const LOOKS = 20;
+
 /** Whoever changed a file without telling us. */
 export const DISK: Invocation = { actor: "disk", kind: "disk" };
 
-/** What a file that is at rest says. `largest`: bytes above which it is not read as text. */
-export async function readFound(
-  { disk, largest }: { readonly disk: Disk; readonly largest: number },
+interface FoundPorts {
+  readonly disk: Disk;
+  /** Bytes above which a file is not read as text. */
+  readonly largest: number;
+}
+
+interface Reading {
+  /** What it is known as: then it need not be read. */
+  readonly known?: FileIdentity | undefined;
+  readonly before?: TextForm | undefined;
+  readonly seen?: (stat: FileStat) => void;
+}
+
+/**
+ * What a file says once nobody is writing it. What was read is only believed if it is what was at rest: a program may have
+ * emptied the file between the two, to write it anew, and half of it would be taken for all.
+ */
+export async function readAtRest(
+  ports: FoundPorts,
+  path: string,
+  { known, before, seen }: Reading,
+): Promise<Found> {
+  for (let look = 1; ; look++) {
+    const rested = await ports.disk.atRest(path, known);
+    if (rested === undefined) return { kind: "absent" };
+    if (rested instanceof KumikoError) return { kind: "unreadable", error: rested };
+    seen?.(rested);
+    if (known !== undefined && sameIdentity(rested, known)) return { kind: "same" };
+    const found = await readFound(ports, path, before);
+    const now = found.kind === "text" ? found.identity : ports.disk.look(path);
+    const isSame = typeof now === "object" && sameIdentity(now, rested);
+    if (isSame || look === LOOKS) return found;
+  }
+}
+
+async function readFound(
+  { disk, largest }: FoundPorts,
   path: string,
   before?: TextForm,
 ): Promise<Found> {

@@ -9,7 +9,7 @@ import { Content } from "./content.ts";
 import type { Disk } from "./disk.ts";
 import type { StagedFile } from "./disk-file.ts";
 import { type FileStat, sameIdentity } from "./file-stat.ts";
-import { DISK, type Found, type FoundText, readFound } from "./found-text.ts";
+import { DISK, type Found, type FoundText, readAtRest } from "./found-text.ts";
 import type { Ledger, Synced } from "./ledger.ts";
 import { type MergeConflict, type Merged, mergeTexts } from "./merge.ts";
 import type { MountedFile } from "./mounted-file.ts";
@@ -71,24 +71,20 @@ export class Syncing {
   }
 
   async #find(file: MountedFile): Promise<Found> {
-    const { disk } = this.#ports;
     const { synced } = file;
-    const seen = await disk.atRest(file.path, synced?.identity);
-    if (seen === undefined) return { kind: "absent" };
-    if (seen instanceof KumikoError) return { kind: "unreadable", error: seen };
-    file.seen = seen;
-    if (synced !== undefined && sameIdentity(seen, synced.identity)) return { kind: "same" };
-    const found = await readFound(this.#ports, file.path, synced?.form);
+    const found = await readAtRest(this.#ports, file.path, {
+      known: synced?.identity,
+      before: synced?.form,
+      seen: (seen) => (file.seen = seen),
+    });
     if (found.kind !== "text" || synced?.content.equals(found.content) !== true) return found;
     // Touched, or saved anew with the same bytes.
     this.#synced(file, { ...synced, identity: found.identity });
     return { kind: "same" };
   }
 
-  async read(path: string, before?: TextForm): Promise<Found> {
-    const identity = await this.#ports.disk.atRest(path);
-    if (identity instanceof KumikoError) return { kind: "unreadable", error: identity };
-    return identity === undefined ? { kind: "absent" } : readFound(this.#ports, path, before);
+  read(path: string, before?: TextForm): Promise<Found> {
+    return readAtRest(this.#ports, path, { before });
   }
 
   /**

@@ -1,0 +1,52 @@
+import { setTimeout as passing } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { scaled } from "./support/counts.ts";
+import { Mounted } from "./support/mounted.ts";
+import { runProgram } from "./support/process.ts";
+
+const LONG = 15 * 60_000;
+const LINES = 20_000;
+const START = `${`${"x".repeat(99)}\n`.repeat(LINES - 1)}0\n`;
+
+/**
+ * Saves by a rename; when that is 100 ms old, and just being read, empties the file for a moment, as most programs do before
+ * they write it.
+ */
+const WRITER = `
+import os, sys, time
+path, rounds = sys.argv[1], int(sys.argv[2])
+for round in range(rounds):
+    with open(path) as file:
+        lines = file.read().split("\\n")
+    lines[-2] = str(round + 1)
+    text = "\\n".join(lines)
+    with open(path + ".new", "w") as file:
+        file.write(text)
+    os.rename(path + ".new", path)
+    time.sleep(max(0, os.stat(path).st_mtime + 0.1 + (round % 8) / 1000 - time.time()))
+    with open(path, "w") as file:
+        time.sleep(0.05)
+        file.write(text)
+    time.sleep(0.15)
+`;
+
+test(
+  "a file that is emptied for a moment, just when it is read, is not taken for empty",
+  { timeout: LONG },
+  async () => {
+    await using mounted = await Mounted.with({ "a.txt": START }, { watch: true });
+    const rounds = scaled(100);
+    const done = new AbortController();
+    const args = ["-c", WRITER, mounted.path("a.txt"), String(rounds)];
+    const writing = runProgram("python3", args).finally(() => done.abort());
+    const input = { block_id: "a.txt", range: { start: 0, end: 1 } };
+    const seen = new Set<number>();
+    while (!done.signal.aborted) {
+      seen.add((await mounted.call<{ line_count: number }>("block_read", input)).line_count);
+      await passing(1);
+    }
+    expect(await writing).toMatchObject({ code: 0, stderr: "" });
+    expect([...seen]).toEqual([LINES]);
+    expect(await mounted.text("a.txt")).toBe(START.replace(/0\n$/, `${rounds}\n`));
+  },
+);
