@@ -17,7 +17,7 @@ export function splicedBytes(
   if (form.encoding !== "utf-8" || form.crlf) return undefined;
   const { start, end } = changedRange(splices);
   const changed = text.slice(start, end);
-  if (changed.includes("\0") || !changed.isWellFormed()) return undefined;
+  if (/[\0\r]/.test(changed) || !changed.isWellFormed()) return undefined;
   const ahead = (form.bom ? MARK.length : 0) + text.count("byte", start);
   const behind = text.total("byte") - text.count("byte", end);
   const bytes = Buffer.concat([

@@ -6,6 +6,8 @@ export interface TextForm {
   /** Always true of UTF-16: without a mark nothing is taken for UTF-16. */
   readonly bom: boolean;
   readonly crlf: boolean;
+  /** Returns are text in it, also when an edit leaves none but those before a line end: what is not edited stays. */
+  readonly returns?: true;
 }
 
 export interface TextFile {
@@ -32,7 +34,8 @@ const decoders = {
 
 /**
  * The text of a file, or why it has none. `writeText` of the answer gives the same bytes. What has no line end does not
- * show which it would use: that is taken from `before`, the form the file had when it was last read.
+ * show which it would use: that is taken from `before`, the form the file had when it was last read. So is whether
+ * returns are text in it.
  */
 export function readText(bytes: Uint8Array, limit: number, before?: TextForm): TextFile | NotText {
   const size = bytes.length;
@@ -44,7 +47,8 @@ export function readText(bytes: Uint8Array, limit: number, before?: TextForm): T
   const raw = decoded(mark === undefined ? bytes : bytes.subarray(mark.bytes.length), encoding);
   if (raw === undefined) return { why: "undecodable", size };
   if (encoding !== "utf-8" && raw.includes("\0")) return { why: "binary", size };
-  return understood(raw, { encoding, bom: mark !== undefined, crlf: before?.crlf ?? false });
+  const { crlf = false, returns } = before ?? {};
+  return understood(raw, { encoding, bom: mark !== undefined, crlf, ...(returns && { returns }) });
 }
 
 /** Whether a file that begins like this may be text. Not all that begins like one is one. */
@@ -81,22 +85,25 @@ export function writeText(text: string, form: TextForm): Uint8Array {
 }
 
 /**
- * A text as it will be read again once it is saved. It differs where an edit put \r before the line end of a CRLF file,
- * which means no second \r there; where it gave a file with mixed ends nothing but \r\n; and where it begins with a byte
- * order mark that the file did not have.
+ * A text as it will be read again once it is saved, in the form that it has then. It differs where an edit put \r before
+ * the line end of a CRLF file, which means no second \r there, and where it begins with a byte order mark that the file did
+ * not have.
  */
 export function afterSaving({ text, form }: TextFile): TextFile {
   const raw = withEnds(text, form);
   const marks = !form.bom && raw.startsWith("\uFEFF");
-  return marks ? understood(raw.slice(1), { ...form, bom: true }) : understood(raw, form);
+  const kept: TextForm = form.crlf || !raw.includes("\r") ? form : { ...form, returns: true };
+  return marks ? understood(raw.slice(1), { ...kept, bom: true }) : understood(raw, kept);
 }
 
 /** Characters as they are stored; what has no line end keeps the form it had. */
-function understood(raw: string, form: TextForm): TextFile {
+function understood(raw: string, { returns, ...form }: TextForm): TextFile {
   const ends = lineEnds(raw);
-  if (ends === "none") return { text: raw, form };
-  const crlf = ends === "crlf";
-  return { text: crlf ? raw.replaceAll("\r\n", "\n") : raw, form: { ...form, crlf } };
+  const crlf = ends === "none" ? form.crlf : ends === "crlf" && returns !== true;
+  if (crlf && ends !== "none")
+    return { text: raw.replaceAll("\r\n", "\n"), form: { ...form, crlf } };
+  const areText = !crlf && raw.includes("\r");
+  return { text: raw, form: { ...form, crlf, ...(areText && { returns: true }) } };
 }
 
 function decoded(bytes: Uint8Array, encoding: TextForm["encoding"]): string | undefined {
