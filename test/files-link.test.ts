@@ -1,0 +1,115 @@
+import { lstatSync, readlinkSync, symlinkSync } from "node:fs";
+import { setTimeout as passing } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { Mounted } from "./support/mounted.ts";
+import { hasVim, shell } from "./support/writers.ts";
+
+const PATIENCE = 10_000;
+const START = "one\ntwo\nthree\nfour\nfive\n";
+
+/** A file and a link that leads to it, both read by somebody. */
+async function linked(): Promise<Mounted> {
+  const mounted = await Mounted.with({ "real/a.txt": START }, { watch: true });
+  symlinkSync("real/a.txt", mounted.path("link.txt"));
+  expect(await mounted.text("link.txt")).toBe(START);
+  expect(await mounted.text("real/a.txt")).toBe(START);
+  return mounted;
+}
+
+async function blockOf(mounted: Mounted, path: string): Promise<unknown> {
+  return (await mounted.call("file_load", { path }))["block_id"];
+}
+
+async function replace(mounted: Mounted, path: string, old: string, by: string): Promise<void> {
+  await mounted.call("block_replace", { block_id: path, old, new: by });
+}
+
+/** What a block says without anybody asking for its file: the watch has to tell it. */
+async function until(mounted: Mounted, path: string, text: string): Promise<void> {
+  const end = Date.now() + PATIENCE;
+  for (;;) {
+    const file = mounted.mounts.first().source.files.at(path);
+    const now = file === undefined ? undefined : (await mounted.kernel.read(file.block)).text;
+    if (now === text) return;
+    if (Date.now() > end) expect(now).toBe(text);
+    await passing(10);
+  }
+}
+
+const vim = "vim -u NONE -es -c '%s/two/TWO/' -c wq link.txt";
+
+test.each([
+  ["a rename", "sed s/two/TWO/ link.txt > link.txt.new; mv link.txt.new link.txt"],
+  ["sed -i", "sed -i s/two/TWO/ link.txt"],
+  ["a deletion and a new file", 't=$(sed s/two/TWO/ link.txt); rm link.txt; echo "$t" > link.txt'],
+])(
+  "a link that is saved over by %s is a file of its own, and what it led to stays as it was",
+  async (_, save) => {
+    await using mounted = await linked();
+    await replace(mounted, "link.txt", "four", "FOUR");
+    const target = await blockOf(mounted, "real/a.txt");
+    const before = START.replace("four", "FOUR");
+    await shell(mounted.folder, save);
+    const after = before.replace("two", "TWO");
+    expect(await mounted.text("link.txt")).toBe(after);
+    expect(await mounted.text("real/a.txt")).toBe(before);
+    expect(await blockOf(mounted, "real/a.txt")).toBe(target);
+    expect(await blockOf(mounted, "link.txt")).not.toBe(target);
+    expect(lstatSync(mounted.path("link.txt")).isFile()).toBe(true);
+    // From now on each goes its own way, whoever changes it.
+    await replace(mounted, "link.txt", "one", "ONE of the link");
+    await replace(mounted, "real/a.txt", "one", "ONE of the target");
+    expect(mounted.read("link.txt")).toBe(after.replace("one", "ONE of the link"));
+    expect(mounted.read("real/a.txt")).toBe(before.replace("one", "ONE of the target"));
+    await shell(mounted.folder, "echo six >> link.txt; echo 6 >> real/a.txt");
+    await until(mounted, "link.txt", `${after.replace("one", "ONE of the link")}six\n`);
+    await until(mounted, "real/a.txt", `${before.replace("one", "ONE of the target")}6\n`);
+    expect(mounted.mounts.conflicts.list()).toEqual([]);
+  },
+);
+
+test("a link that is saved over with an older text takes nothing from what it led to", async () => {
+  await using mounted = await linked();
+  await shell(mounted.folder, "sed s/two/TWO/ link.txt > link.txt.new");
+  await replace(mounted, "link.txt", "four", "FOUR");
+  await shell(mounted.folder, "mv link.txt.new link.txt");
+  // What it read was the other file's: here that is news.
+  await replace(mounted, "link.txt", "five", "FIVE");
+  const own = START.replace("two", "TWO").replace("five", "FIVE");
+  expect([await mounted.text("link.txt"), mounted.read("link.txt")]).toEqual([own, own]);
+  const led = START.replace("four", "FOUR");
+  expect([await mounted.text("real/a.txt"), mounted.read("real/a.txt")]).toEqual([led, led]);
+  expect(mounted.mounts.conflicts.list()).toEqual([]);
+});
+
+test("a file that becomes a link again leaves its text in its block", async () => {
+  await using mounted = await linked();
+  await shell(mounted.folder, "sed -i s/two/TWO/ link.txt");
+  expect(await mounted.text("link.txt")).toBe(START.replace("two", "TWO"));
+  const block = String(await blockOf(mounted, "link.txt"));
+  await shell(mounted.folder, "ln -sf real/a.txt link.txt");
+  expect(await mounted.text("link.txt")).toBe(START);
+  await replace(mounted, "link.txt", "four", "FOUR");
+  expect(mounted.read("real/a.txt")).toBe(START.replace("four", "FOUR"));
+  expect(readlinkSync(mounted.path("link.txt"))).toBe("real/a.txt");
+  expect((await mounted.kernel.read(block)).text).toBe(START.replace("two", "TWO"));
+});
+
+test.each([
+  ["in place", 't=$(sed s/two/TWO/ link.txt); printf "%s\\n" "$t" > link.txt'],
+  ["by sed that follows it", "sed -i --follow-symlinks s/two/TWO/ link.txt"],
+  ["by a rename of what it leads to", "sed s/two/TWO/ link.txt > new; mv new $(readlink link.txt)"],
+  ...(hasVim ? [["by vim", vim]] : []),
+] as [string, string][])("a link that is written through %s stays a link", async (_, save) => {
+  await using mounted = await linked();
+  const target = await blockOf(mounted, "real/a.txt");
+  await shell(mounted.folder, save);
+  const after = START.replace("two", "TWO");
+  await until(mounted, "real/a.txt", after);
+  expect(await mounted.text("link.txt")).toBe(after);
+  expect(await blockOf(mounted, "link.txt")).toBe(target);
+  await replace(mounted, "link.txt", "four", "FOUR");
+  expect(readlinkSync(mounted.path("link.txt"))).toBe("real/a.txt");
+  expect(lstatSync(mounted.path("real/a.txt")).isFile()).toBe(true);
+  expect(mounted.read("real/a.txt")).toBe(after.replace("four", "FOUR"));
+});

@@ -1,0 +1,122 @@
+/**
+ * Somebody who writes a file in a process of its own, while others edit other lines of it. Prints what it wrote: one line of
+ * JSON, at its end.
+ *
+ *   writing-child.ts <style> <file> <rounds> <seed>
+ */
+
+import { execFileSync } from "node:child_process";
+import { appendFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as passing } from "node:timers/promises";
+import { Random } from "../../src/base/index.ts";
+import { root, runProgram } from "./process.ts";
+
+export interface Written {
+  readonly tokens: readonly string[];
+  /** How often something had to be written again. */
+  readonly again: number;
+}
+
+/** So long after a write it is looked at, in milliseconds. */
+const LOOK = 40;
+/** What is younger is not taken from disk. */
+const YOUNG = 100;
+/** Others save less often meanwhile than Kumiko remembers texts. */
+const THINKING = 20;
+/** Between two writes, at most. */
+const PAUSE = 200;
+/** How many lines a writer has for its own. */
+const SLOTS = 8;
+
+/** The lines of one writer; what it adds stands behind their mark. A formatter finds nothing to do in them. */
+export function linesOf(writer: string): string[] {
+  return Array.from({ length: SLOTS }, (_, slot) => lineOf(writer, slot));
+}
+
+function lineOf(writer: string, slot: number): string {
+  return `export const ${writer}_${slot} = ${slot}; //`;
+}
+
+/** As a real formatter has it: written in place. */
+export function formatted(file: string): void {
+  execFileSync(process.execPath, [join(root, "node_modules", "oxfmt", "bin", "oxfmt"), file], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+}
+
+/** Reads, changes one line, and puts all of it in the place of what was read. */
+function saved(file: string, change: (text: string) => string): void {
+  put(file, change(readFileSync(file, "utf8")));
+}
+
+function put(file: string, text: string): void {
+  writeFileSync(`${file}.new`, text);
+  renameSync(`${file}.new`, file);
+}
+
+/** How each adds a token, to a line of its own or as one. */
+const styles = {
+  rename: (file: string, slot: number, token: string) => {
+    saved(file, (text) => text.replace(lineOf("rename", slot), `$&${token}`));
+  },
+  /** What is saved by others while it thinks is not in what it writes. */
+  think: async (file: string, slot: number, token: string) => {
+    const text = readFileSync(file, "utf8");
+    await passing(THINKING);
+    put(file, text.replace(lineOf("think", slot), `$&${token}`));
+  },
+  sed: (file: string, slot: number, token: string) => {
+    execFileSync("sed", ["-i", `s|${lineOf("sed", slot)}|&${token}|`, file]);
+  },
+  append: (file: string, _: number, token: string) => {
+    appendFileSync(file, `//${token}\n`);
+  },
+  /** Leaves its line for a formatter to put right. */
+  format: (file: string, slot: number, token: string) => {
+    const own = new RegExp(`(format_${slot}) *= *(${slot}; //)`);
+    saved(file, (text) => text.replace(own, `$1   =   $2${token}`));
+  },
+};
+
+export type Style = keyof typeof styles;
+
+/** Starts one, and gives what it wrote when it is done. */
+export async function writing(
+  style: Style,
+  file: string,
+  { rounds, seed }: { readonly rounds: number; readonly seed: number },
+): Promise<Written> {
+  const args = [import.meta.filename, style, file, String(rounds), String(seed)];
+  const { code, stdout, stderr } = await runProgram(process.execPath, args);
+  if (code !== 0) throw new Error(`the writer of ${file} ended with ${code}: ${stderr}`);
+  return JSON.parse(stdout) as Written;
+}
+
+async function write(style: Style, file: string, rounds: number, random: Random): Promise<Written> {
+  const tokens: string[] = [];
+  let again = 0;
+  for (let round = 0; round < rounds; round++) {
+    const token = `<${style}-${round}>`;
+    for (;;) {
+      await styles[style](file, round % SLOTS, token);
+      const wrote = Date.now();
+      await passing(LOOK);
+      // Nobody has taken it by now, so whoever wrote over it never saw it: it came in the moment between a last look and a
+      // rename, which no program can rule out.
+      const isGone = !readFileSync(file, "utf8").includes(token);
+      if (!isGone || Date.now() - wrote >= YOUNG) break;
+      again += 1;
+    }
+    tokens.push(token);
+    if (style === "format") formatted(file);
+    await passing(random.below(PAUSE));
+  }
+  return { tokens, again };
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const [style, file, rounds, seed] = process.argv.slice(2) as [Style, string, string, string];
+  const written = await write(style, file, Number(rounds), new Random(Number(seed)));
+  process.stdout.write(JSON.stringify(written));
+}
