@@ -14,6 +14,7 @@ import { Folder } from "../src/files/contained.ts";
 import { readWhole, save } from "../src/files/disk-file.ts";
 import { readText, type TextFile, writeText } from "../src/files/text-form.ts";
 import { scaled, seed } from "./support/counts.ts";
+import { boundary, commonEnd, commonStart, timesOf } from "./support/edited-bytes.ts";
 import { makeOddFiles, type OddFile } from "./support/odd-files.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
@@ -112,28 +113,4 @@ async function expectRegional(root: Folder, file: OddFile, random: Random): Prom
   if (second.kind === "link") expect(name.endsWith(`/${readlinkSync(other)}`)).toBe(true);
   else expect([now.ino, now.nlink]).toEqual([before.ino, 2]);
   expect(Buffer.compare(readFileSync(other), edited)).toBe(0);
-}
-
-/** Not inside a pair. */
-function boundary(text: string, at: number): number {
-  const inPair = /[\uDC00-\uDFFF]/.test(text[at] ?? "");
-  return inPair ? at + 1 : at;
-}
-
-function commonStart(left: Buffer, right: Buffer): number {
-  let length = 0;
-  while (length < left.length && left[length] === right[length]) length += 1;
-  return length;
-}
-
-function commonEnd(left: Buffer, right: Buffer): number {
-  let length = 0;
-  while (length < left.length && left.at(-1 - length) === right.at(-1 - length)) length += 1;
-  return length;
-}
-
-/** Without that of the last access, which reading may move. */
-function timesOf(path: string): bigint[] {
-  const { ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
-  return [ino, size, mtimeNs, ctimeNs];
 }

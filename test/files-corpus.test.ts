@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { Random } from "../src/base/index.ts";
 import { readText, type TextFile } from "../src/files/text-form.ts";
 import { isFull, seed } from "./support/counts.ts";
+import { boundary, commonEnd, commonStart, timesOf } from "./support/edited-bytes.ts";
 import { Mounted } from "./support/mounted.ts";
 import { makeOddFiles, type OddFile } from "./support/odd-files.ts";
 
@@ -151,27 +152,4 @@ function sizeOf(text: string, bytes: Buffer): number {
   const { form } = readText(bytes, Infinity) as TextFile;
   const stored = form.crlf ? text.replaceAll(/\r?\n/g, "\r\n") : text;
   return Buffer.byteLength(stored, form.encoding === "utf-8" ? "utf8" : "utf16le");
-}
-
-/** Not inside a pair. */
-function boundary(text: string, at: number): number {
-  return /[\uDC00-\uDFFF]/.test(text[at] ?? "") ? at + 1 : at;
-}
-
-function commonStart(left: Buffer, right: Buffer): number {
-  let length = 0;
-  while (length < left.length && left[length] === right[length]) length += 1;
-  return length;
-}
-
-function commonEnd(left: Buffer, right: Buffer): number {
-  let length = 0;
-  while (length < left.length && left.at(-1 - length) === right.at(-1 - length)) length += 1;
-  return length;
-}
-
-/** Without that of the last access, which reading may move. */
-function timesOf(path: string): bigint[] {
-  const { ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
-  return [ino, size, mtimeNs, ctimeNs];
 }

@@ -86,7 +86,7 @@ async function* openMeasures(home: string, folder: string, name: string): AsyncG
     writeFileSync(join(folder, path), `${count} was saved by an editor.\n${text}`);
     delays.push((await heard.promise) - begun);
     ended.abort();
-    await following.catch(() => undefined);
+    await following;
   }
   yield row({
     name: `a save by an editor until a subscriber has it, p50, ms`,
@@ -114,7 +114,7 @@ async function* openMeasures(home: string, folder: string, name: string): AsyncG
     inMemory.push(heard - begun);
   }
   ended.abort();
-  await following.catch(() => undefined);
+  await following;
   const snapshots = snapshotUndos(folder);
   yield row({
     name: `undo of an agent's edit in ${name}, in its block and told to all, ms`,
