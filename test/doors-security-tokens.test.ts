@@ -60,6 +60,16 @@ describe("tokens", () => {
     expect(JSON.stringify(at.store.list(at.owner.principal))).not.toMatch(/hash|secret/);
   });
 
+  test("are for nobody who is called what the kernel calls itself", async () => {
+    using at = await opened();
+    for (const actor of ["disk", "system"])
+      await expect(at.store.mint(at.owner.principal, { actor })).rejects.toMatchObject({
+        code: "invalid_argument",
+        facts: { value: actor },
+      });
+    expect((await at.store.mint(at.owner.principal, { actor: "disks" })).info.actor).toBe("disks");
+  });
+
   test("are recognised whole or not at all", async () => {
     using at = await opened();
     const { token } = await at.store.mint(at.owner.principal, {});
