@@ -33,10 +33,13 @@ export class HomeFolder implements KernelFolders {
   readonly place: string;
   /** Told to other processes that find a kernel in use. */
   readonly #command: string;
+  readonly #hasCompany: () => boolean;
 
-  constructor(place: string, command: string) {
+  /** `hasCompany`: whether others would wait while somebody's write holds this process. */
+  constructor(place: string, command: string, hasCompany = () => true) {
     this.place = place;
     this.#command = command;
+    this.#hasCompany = hasCompany;
   }
 
   /** The folder of a kernel, whether it is there or not. */
@@ -136,7 +139,7 @@ export class HomeFolder implements KernelFolders {
   /** SQLite is loaded when the first database is opened, not when somebody asks which there are. */
   async #open(file: string): Promise<Store> {
     const { openSqliteStore } = await import("../store/index.ts");
-    return openSqliteStore(file, { command: this.#command });
+    return openSqliteStore(file, { command: this.#command, hasCompany: this.#hasCompany });
   }
 
   async #readable<Result>(path: string, read: () => Promise<Result>): Promise<Result | undefined> {

@@ -84,7 +84,7 @@ async function start(options: ServerOptions): Promise<RunningServer> {
   // Whoever has the process to itself, over pipes, need not wait for others.
   const hasCompany = (): boolean => connected?.isEmpty === false;
   starting.use(boundHeapGrowth(hasCompany));
-  const home = new HomeFolder(place, "kumiko serve");
+  const home = new HomeFolder(place, "kumiko serve", hasCompany);
   const world = starting.use(
     openWorld(home, (report) => log.error({ ...report }, "damaged"), {
       watch: true,

@@ -41,6 +41,8 @@ export interface SqliteStoreOptions {
   readonly command?: string;
   /** Milliseconds a write may hold the caller's thread before others go to another one; 0: all do. */
   readonly held?: number;
+  /** Whether a write that holds the caller's thread may hold up others; by default, always. */
+  readonly hasCompany?: () => boolean;
   /** Told of what was lost and made good again; by default a warning of the process. */
   readonly warn?: (sentence: string) => void;
   /** What is known to be wrong with it already: `verify` begins with that. */
@@ -58,12 +60,13 @@ export async function openSqliteStore(
   file: string,
   options: SqliteStoreOptions = {},
 ): Promise<Store> {
-  const { shared = false, command, held = HELD, warn = processWarning, readOnly } = options;
+  const { shared = false, command, warn = processWarning, readOnly } = options;
+  const { held = HELD, hasCompany = () => true } = options;
   await using opening = new AsyncDisposableStack();
   if (readOnly !== undefined) opening.use(readOnly.closed);
   opening.use(sqliteErrors(file, () => FolderLock.take(file, shared, command)));
   // Disposed of after the reader, it is the last to close the database and so moves the WAL into it.
-  const writes = opening.use(new Writes(file, held));
+  const writes = opening.use(new Writes(file, { held, hasCompany }));
   const tables = opening.use(sqliteErrors(file, () => openForReading(file)));
   const broken = brokenTables(tables.connection);
   if (broken.length > 0) warn(brokenSentence(file, broken));

@@ -54,6 +54,33 @@ test("a process that writes little starts no thread, and its WAL is gone when it
   expect((await again.keyframe("main~ann~1"))?.text).toBe("one");
 });
 
+test("whoever is alone writes here however long it takes; with company, the thread does", async () => {
+  using folder = temporaryFolder();
+  let threads = 0;
+  const count = (): void => void (threads += 1);
+  process.on("worker", count);
+  using _ = { [Symbol.dispose]: () => void process.off("worker", count) };
+  let hasCompany = false;
+  // Any write takes longer.
+  const how = { held: 1e-6, hasCompany: () => hasCompany };
+  await using store = await openSqliteStore(join(folder.path, "state.db"), how);
+  let version = 0;
+  const write = async (times: number): Promise<void> => {
+    for (let left = times; left > 0; left -= 1) {
+      const one = commit("main~ann~1", version, { edit: `e${version}`, body: encode("x") });
+      expect((await store.commit(batch([one]))).kind).toBe("committed");
+      version += 1;
+    }
+  };
+  await write(40);
+  expect(threads).toBe(0);
+  hasCompany = true;
+  // One that holds others is enough, since those before it were as slow.
+  await write(2);
+  expect(threads).toBe(1);
+  expect((await store.commitsOf("main~ann~1", 0)).length).toBe(42);
+});
+
 test("a text that is kept whole again and again has no index made", async () => {
   using folder = temporaryFolder();
   let threads = 0;

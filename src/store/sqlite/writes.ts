@@ -12,11 +12,18 @@ const ACCIDENT = 8;
 const FEWEST = 16;
 const MOST = 4096;
 
+export interface WritesOptions {
+  /** Milliseconds for which a write may hold this thread. */
+  readonly held: number;
+  /** Whether anybody but who writes would be held. */
+  readonly hasCompany: () => boolean;
+}
+
 /**
  * Decides who writes. A small transaction costs less than handing it to another thread and being woken with
- * the answer, so it is made here: until two in a short while have held this thread for longer than `held`
- * milliseconds. Then the thread writes, and every now and then it is tried here again. What nobody waits for
- * is the thread's, too.
+ * the answer, so it is made here: until two in a short while have held this thread, and others with it, for longer
+ * than `held` milliseconds. Then the thread writes, and every now and then it is tried here again. Whoever is alone waits
+ * for the disk either way, and longer with two threads to be woken. What nobody waits for is the thread's, too.
  *
  * The two never write at once: whatever comes while the thread is busy queues up behind it, since waiting for
  * its lock would hold everybody here.
@@ -24,6 +31,7 @@ const MOST = 4096;
 export class Writes implements AsyncDisposable {
   readonly #file: string;
   readonly #held: number;
+  readonly #hasCompany: () => boolean;
   readonly #thread: WriterThread;
   #here: Writer | undefined;
   #elsewhere = 0;
@@ -31,9 +39,10 @@ export class Writes implements AsyncDisposable {
   #penalty = FEWEST;
   #closed = false;
 
-  constructor(file: string, held: number) {
+  constructor(file: string, { held, hasCompany }: WritesOptions) {
     this.#file = file;
     this.#held = held;
+    this.#hasCompany = hasCompany;
     this.#thread = new WriterThread(file);
   }
 
@@ -62,7 +71,7 @@ export class Writes implements AsyncDisposable {
 
   #belongsHere(request: WriteRequest): boolean {
     if (this.#thread.busy || !isSmall(request)) return false;
-    if (this.#elsewhere === 0) return this.#held > 0;
+    if (this.#elsewhere === 0 || !this.#hasCompany()) return this.#held > 0;
     this.#elsewhere -= 1;
     return false;
   }
@@ -87,7 +96,7 @@ export class Writes implements AsyncDisposable {
     }
     const again = this.#sinceSlow < ACCIDENT;
     this.#sinceSlow = 0;
-    if (!again) return;
+    if (!again || !this.#hasCompany()) return;
     this.#elsewhere = this.#penalty;
     this.#penalty = Math.min(MOST, this.#penalty * 2);
   }
