@@ -9,7 +9,8 @@ import {
   translatePatch,
   unifiedDiff,
 } from "../src/blocks/index.ts";
-import { interleave, median, row, type Row } from "./harness.ts";
+import { median, row, type Row } from "./harness.ts";
+import { interleave } from "./support/rounds.ts";
 import {
   beginningOf,
   keystrokes,

@@ -1,6 +1,6 @@
 /**
- * What every measurement shares: the row it prints, fair timing of us and our peers in one run, and
- * the run itself with its two outputs.
+ * What every measurement shares: the row it prints, and the run itself with its two outputs. Fair turns of us and our
+ * peers are in support/rounds.ts.
  */
 
 /** One measured goal. These six keys, in this order, are also the JSON form. */
@@ -62,41 +62,6 @@ export function median(values: readonly number[]): number {
   const high = sorted[Math.floor(sorted.length / 2)];
   if (low === undefined || high === undefined) throw new Error("The median of nothing.");
   return (low + high) / 2;
-}
-
-/**
- * One contestant's turn. It is timed as a whole, unless it gives back milliseconds (or any other
- * number) that it measured itself, to leave its set-up out.
- */
-type Turn = () => number | void | Promise<number | void>;
-
-/**
- * Lets contestants take turns, so that a machine that grows slower or warmer does so for all of
- * them, and gives each one's median. Who begins changes with every round.
- */
-export async function interleave<Name extends string>(
-  rounds: number,
-  contestants: Record<Name, Turn>,
-): Promise<Record<Name, number>> {
-  const all = (Object.entries(contestants) as [Name, Turn][]).map(([name, turn]) => ({
-    name,
-    turn,
-    times: [] as number[],
-  }));
-  // The round before the first counts for nobody: engines compile what they run often.
-  for (let round = -1; round < rounds; round += 1) {
-    const first = Math.max(0, round) % all.length;
-    for (const { turn, times } of [...all.slice(first), ...all.slice(0, first)]) {
-      // One contestant's garbage must not be collected in the next one's time.
-      globalThis.gc?.();
-      const begun = performance.now();
-      const measured = await turn();
-      const milliseconds = measured ?? performance.now() - begun;
-      if (round >= 0) times.push(milliseconds);
-    }
-  }
-  const medians = all.map(({ name, times }) => [name, median(times)]);
-  return Object.fromEntries(medians) as Record<Name, number>;
 }
 
 /** Where a run writes: `out` is what was asked for, `note` is for the person who waits. */

@@ -7,7 +7,8 @@ import { gzipSync } from "node:zlib";
 import { build, transform } from "esbuild";
 import { Random } from "../src/base/index.ts";
 import { PromptBlock, XmlParser } from "../src/prompt/index.ts";
-import { interleave, median, row, type Row } from "./harness.ts";
+import { median, row, type Row } from "./harness.ts";
+import { interleave } from "./support/rounds.ts";
 import {
   modelDocument,
   pieces,

@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { interleave, median, row, runBenches, type Bench, type Row } from "../bench/harness.ts";
+import { median, row, runBenches, type Bench, type Row } from "../bench/harness.ts";
+import { interleave, takeTurns } from "../bench/support/rounds.ts";
 import {
   loadTraces,
   syntheticConcurrentTrace,
@@ -132,6 +133,35 @@ test("the median is the middle, or the mean of the middle two", () => {
   expect(() => median([])).toThrow(/nothing/);
 });
 
+describe("rounds", () => {
+  /** The host takes these shares, round by round, the one for warming up first; then nothing. */
+  const taken = (...shares: number[]) => {
+    return () => {
+      const share = shares.shift() ?? 0;
+      return () => share;
+    };
+  };
+  const counting = () => {
+    let made = 0;
+    return () => made++;
+  };
+
+  test("that the host disturbed are made again, and do not count", async () => {
+    const watch = taken(0, 0.4, 0, 0.02, 0);
+    const { results, stolen } = await takeTurns(3, { ours: counting(), peer: counting() }, watch);
+    // 0 is for warming up, 1 and 3 were disturbed.
+    expect(results).toEqual({ ours: [2, 4, 5], peer: [2, 4, 5] });
+    expect(stolen).toBe(0);
+  });
+
+  test("without end are not waited for: the quietest count, and it is known how quiet they were", async () => {
+    const shares = [0.5, 0.9, 0.3, 0.8, 0.2, 0.7, 0.6, 0.5, 0.4];
+    const { results, stolen } = await takeTurns(2, { ours: counting() }, taken(...shares));
+    expect(results).toEqual({ ours: [4, 2] });
+    expect(stolen).toBe(0.3);
+  });
+});
+
 test("interleave warms up, then lets contestants take turns and another begin each round", async () => {
   const turns: string[] = [];
   const times = { ours: [99, 3, 1, 2], peer: [99, 7, 9, 8] };
@@ -139,7 +169,7 @@ test("interleave warms up, then lets contestants take turns and another begin ea
     turns.push(name);
     return times[name].shift() ?? 0;
   };
-  const medians = await interleave(3, { ours: turn("ours"), peer: turn("peer") });
+  const medians = await interleave(3, { ours: turn("ours"), peer: turn("peer") }, () => () => 0);
   expect(turns.splice(0, 2)).toEqual(["ours", "peer"]);
   expect(turns).toEqual(["ours", "peer", "peer", "ours", "ours", "peer"]);
   expect(medians).toEqual({ ours: 2, peer: 8 });

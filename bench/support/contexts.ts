@@ -1,5 +1,6 @@
 /** The goals of contexts: what a long conversation costs, against a short one. */
-import { interleave, row, type Row } from "../harness.ts";
+import { row, type Row } from "../harness.ts";
+import { interleave } from "./rounds.ts";
 import { type BenchKernel, benchKernel } from "./bench-kernel.ts";
 
 const SHORT = 1_000;

@@ -8,7 +8,8 @@ import { Mounts } from "../../src/files/index.ts";
 import type { Kernel } from "../../src/kernel/index.ts";
 import { blockTools, ToolRegistry } from "../../src/tools/index.ts";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
-import { interleave, row, type Row } from "../harness.ts";
+import { row, type Row } from "../harness.ts";
+import { interleave } from "./rounds.ts";
 import { FILES, makeTree } from "./file-tree.ts";
 import { hasRipgrep, ripgrep } from "./ripgrep.ts";
 

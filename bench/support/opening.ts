@@ -2,7 +2,8 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { bundled, publishedCommand } from "../../test/support/published.ts";
-import { interleave, median, row, type Row } from "../harness.ts";
+import { median, row, type Row } from "../harness.ts";
+import { interleave } from "./rounds.ts";
 import { benchKernel } from "./bench-kernel.ts";
 import { Words } from "./words.ts";
 

@@ -8,7 +8,8 @@ import { Kernel } from "../../src/kernel/index.ts";
 import type { Store } from "../../src/kernel/ports.ts";
 import { openSqliteStore } from "../../src/store/index.ts";
 import { blockTools, ToolRegistry } from "../../src/tools/index.ts";
-import { interleave, row, type Row } from "../harness.ts";
+import { row, type Row } from "../harness.ts";
+import { interleave } from "./rounds.ts";
 import { hasRipgrep, ripgrep } from "./ripgrep.ts";
 
 /** One word may be lucky; of several the slowest is what is told. */
