@@ -288,3 +288,21 @@ test("whoever asks about conflicts is shown all of them, by their paths, and hea
   const next = await mounted.call("block_read", { block_id: "b.txt" });
   expect(next["conflicts"]).toMatchObject([{ conflict: "c1", lost: "claude\n" }]);
 });
+
+test("a conflict is told to those whose lines do not stand, and to nobody else", async () => {
+  await using mounted = await Mounted.with({
+    "a.txt": `${THREE}four\nfive\n`,
+    "kumiko.toml": MANUAL,
+  });
+  const bob = { actor: "bob", kind: "agent" } as const;
+  const claude = { actor: "claude", kind: "agent" } as const;
+  await mounted.call("block_replace", replaced("one", "by claude"), claude);
+  await mounted.call("block_replace", replaced("five", "by bob"), bob);
+  mounted.write("a.txt", "by a person\ntwo\nthree\nfour\nfive\n");
+  const read = { block_id: "a.txt" };
+  expect(await mounted.call("block_read", read, bob)).not.toHaveProperty("conflicts");
+  expect(await mounted.call("block_read", read, claude)).toMatchObject({
+    conflicts: [{ lost: "by claude\n", theirs: "disk" }],
+  });
+  expect((await status(mounted)).conflicts).toMatchObject([{ mine: ["claude"] }]);
+});

@@ -1,5 +1,5 @@
 import type { EditTarget } from "../blocks/index.ts";
-import { DISK, type FoundText } from "./found-text.ts";
+import type { FoundText } from "./found-text.ts";
 import type { Base } from "./ledger.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import { isRecent, madeFrom, mayBeRead } from "./stale.ts";
@@ -35,12 +35,4 @@ export function textBehind(base: Base, target: EditTarget, disk: string): string
   for (let version = target.version; version >= oldest; version--)
     if (target.read(version) === disk) return disk;
   return target.read(base.version);
-}
-
-/** Who changed the block since it was what the disk was. */
-export function writersSince(common: Base | undefined, target: EditTarget): string[] {
-  const base = common !== undefined && "version" in common ? common.version : 0;
-  const since = Array.from({ length: target.version - base }, (_, index) => base + 1 + index);
-  const all = target.authors(since).map(({ actor }) => actor);
-  return [...new Set(all)].filter((actor) => actor !== DISK.actor);
 }

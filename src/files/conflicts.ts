@@ -12,7 +12,7 @@ export interface Conflict extends MergeConflict {
   readonly path: string;
   /** The version in which the one side stands. */
   readonly version: number;
-  /** Who changed the file, and who the block. */
+  /** Who changed the file, and who changed these lines of the block. */
   readonly theirs: string;
   readonly mine: readonly string[];
   readonly time: number;
@@ -33,11 +33,13 @@ export function isUndecided({ stood }: Conflict): boolean {
   return stood === undefined;
 }
 
+/** One that was just found, and whose text in the block it is about. */
+export type FoundConflict = MergeConflict & Pick<Conflict, "mine">;
+
 export interface NewConflicts {
-  readonly conflicts: readonly MergeConflict[];
+  readonly conflicts: readonly FoundConflict[];
   readonly version: number;
   readonly theirs: string;
-  readonly mine: readonly string[];
   readonly gone?: true | undefined;
 }
 

@@ -1,8 +1,9 @@
 import type { EditTarget } from "../blocks/index.ts";
 import type { Invocation, Kernel } from "../kernel/index.ts";
 import { type FolderRules, whenBothChanged } from "../permission/index.ts";
+import { writersOf } from "./conflict-writers.ts";
 import { type Conflicts, isUndecided, type NewConflicts } from "./conflicts.ts";
-import { mergeTexts } from "./merge.ts";
+import { type Merged, mergeTexts } from "./merge.ts";
 import type { MountedFile } from "./mounted-file.ts";
 
 /** A whole text that somebody made of an older one, where nobody else saw it. */
@@ -27,17 +28,22 @@ export async function mergeMade(
   invocation: Invocation,
 ): Promise<string> {
   const { kernel, conflicts } = ports;
-  const merge = (target: EditTarget): { merged: ReturnType<typeof mergeTexts> } & Told => {
+  const { actor: theirs } = invocation;
+  const version = typeof made.base === "string" ? undefined : made.base.version;
+  const since = { base: version, known: made.since, theirs };
+  const merge = (target: EditTarget): { merged: Merged; found: NewConflicts } => {
     const base = typeof made.base === "string" ? made.base : target.read(made.base.version);
     const rule = whenBothChanged(ports.rules().levelOf(file.path).level);
     const merged = mergeTexts({ base, memory: target.read(), disk: made.text }, rule);
-    const theirs = invocation.actor;
-    const mine = authorsSince(target, made.since).filter((actor) => actor !== theirs);
-    return { merged, version: target.version + 1, theirs, mine };
+    const found = merged.conflicts.map((each) => ({
+      ...each,
+      mine: writersOf(target, each, since),
+    }));
+    return { merged, found: { conflicts: found, version: target.version + 1, theirs } };
   };
-  const keep = async ({ merged, ...told }: ReturnType<typeof merge>): Promise<void> => {
-    if (merged.conflicts.length === 0) return;
-    await conflicts.add(file, { conflicts: merged.conflicts, ...told });
+  const keep = async ({ found }: ReturnType<typeof merge>): Promise<void> => {
+    if (found.conflicts.length === 0) return;
+    await conflicts.add(file, found);
     file.waits = conflicts.list(file.block).some(isUndecided);
   };
   // Whoever dies in between must not take with it what will not stand.
@@ -54,12 +60,4 @@ export async function mergeMade(
   });
   await keep(done);
   return done.merged.text;
-}
-
-type Told = Omit<NewConflicts, "conflicts" | "gone">;
-
-function authorsSince(target: EditTarget, version: number): string[] {
-  const count = Math.max(0, target.version - version);
-  const since = Array.from({ length: count }, (_, index) => version + 1 + index);
-  return [...new Set(target.authors(since).map(({ actor }) => actor))];
 }

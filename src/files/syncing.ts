@@ -3,14 +3,15 @@ import { type EditTarget, splitText } from "../blocks/index.ts";
 import type { AboutToBe, Invocation, Kernel } from "../kernel/index.ts";
 import { type FolderRules, whenBothChanged } from "../permission/index.ts";
 import type { Claims } from "./claims.ts";
-import { commonBase, textBehind, textOf, writersSince } from "./common-base.ts";
-import { type Conflict, type Conflicts, isUndecided } from "./conflicts.ts";
+import { commonBase, textBehind, textOf } from "./common-base.ts";
+import { writersOf } from "./conflict-writers.ts";
+import { type Conflict, type Conflicts, type FoundConflict, isUndecided } from "./conflicts.ts";
 import { Content } from "./content.ts";
 import type { Disk } from "./disk.ts";
 import type { StagedFile } from "./disk-file.ts";
 import { type FileStat, sameIdentity } from "./file-stat.ts";
 import { DISK, type Found, type FoundText, readAtRest } from "./found-text.ts";
-import type { Ledger, Synced } from "./ledger.ts";
+import type { Base, Ledger, Synced } from "./ledger.ts";
 import { type MergeConflict, type Merged, mergeTexts } from "./merge.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import { overwritten } from "./overwritten.ts";
@@ -105,13 +106,11 @@ export class Syncing {
       }),
     );
     for (const [file, text] of byBlock.values()) await this.#foresee(file, text, cause);
-    const merges = new Map<string, Merged>();
-    const authors = new Map<string, readonly string[]>();
+    const merges = new Map<string, MergedFile>();
     const translate = (target: EditTarget, block: string): Merged["splices"] => {
       const [file, text] = byBlock.get(block)!;
-      const merged = this.#merge(file, target, text);
+      const merged = this.#merge(file, target, text, cause.actor);
       merges.set(block, merged);
-      authors.set(block, writersSince(commonBase(file, target, text), target));
       return overwritten(target, merged.splices);
     };
     // What is on disk has happened, whoever did it.
@@ -133,7 +132,7 @@ export class Syncing {
       const merged = merges.get(block)!;
       file.version = Math.max(file.version, version);
       const base = merged.text === text ? { version } : { text };
-      await this.#keep(file, merged, { version, theirs: cause.actor, mine: authors.get(block)! });
+      await this.#keep(file, merged, { version, theirs: cause.actor });
       // What its block had when it went is in the merged text now, or in a conflict about it.
       if (file.synced === undefined) await this.#ports.conflicts.close(block, isGone);
       this.#synced(file, { base, content, identity, form });
@@ -274,28 +273,24 @@ export class Syncing {
     if (file.synced === undefined) return;
     const common = file.synced.base;
     const { kernel, conflicts } = this.#ports;
+    const theirs = DISK.actor;
     const unsaved = await kernel.tryOut(file.block, (target) => {
       const memory = target.read();
       const base = textOf(common, target);
-      const { version } = target;
-      return memory === base
-        ? undefined
-        : { memory, base, version, mine: writersSince(common, target) };
-    });
-    if (unsaved !== undefined) {
-      const { memory, base, version, mine } = unsaved;
-      const conflict: MergeConflict = {
+      if (memory === base) return undefined;
+      const conflict = {
         base: wholeOf(base),
         memory: wholeOf(memory),
         disk: wholeOf(""),
         at: { start: 0, end: 0 },
-        stood: "disk",
+        stood: "disk" as const,
         lost: memory,
         around: { before: [], after: [], lines: 0 },
       };
-      const theirs = DISK.actor;
-      await conflicts.add(file, { conflicts: [conflict], version, theirs, mine, gone: true });
-    }
+      const mine = writersOf(target, conflict, sinceOf(common, theirs));
+      return { version: target.version, conflicts: [{ ...conflict, mine }] };
+    });
+    if (unsaved !== undefined) await conflicts.add(file, { ...unsaved, theirs, gone: true });
     this.leave(file);
   }
 
@@ -355,12 +350,8 @@ export class Syncing {
   async #foresee(file: MountedFile, found: FoundText, { actor }: Invocation): Promise<void> {
     if (!file.ahead && file.left === undefined && file.earlier.length === 0) return;
     const foreseen = await this.#ports.kernel.tryOut(file.block, (target) => ({
-      merged: this.#merge(file, target, found),
-      told: {
-        version: target.version + 1,
-        theirs: actor,
-        mine: writersSince(commonBase(file, target, found), target),
-      },
+      merged: this.#merge(file, target, found, actor),
+      told: { version: target.version + 1, theirs: actor },
     }));
     await this.#keep(file, foreseen.merged, foreseen.told);
   }
@@ -373,8 +364,8 @@ export class Syncing {
 
   async #keep(
     file: MountedFile,
-    { conflicts }: Merged,
-    told: { version: number; theirs: string; mine: readonly string[] },
+    { conflicts }: MergedFile,
+    told: { version: number; theirs: string },
   ): Promise<void> {
     if (conflicts.length === 0) return;
     await this.#ports.conflicts.add(file, { conflicts, ...told });
@@ -421,14 +412,27 @@ export class Syncing {
     oldest!.letGo();
   }
 
-  #merge(file: MountedFile, target: EditTarget, found: FoundText): Merged {
+  #merge(file: MountedFile, target: EditTarget, found: FoundText, theirs: string): MergedFile {
     const { level } = this.#ports.rules().levelOf(file.path);
     const memory = target.read();
     const common = commonBase(file, target, found);
     // A file that came back, and nobody knows what it was: what is there stands.
     const base = common === undefined ? memory : textBehind(common, target, found.text);
-    return mergeTexts({ base, memory, disk: found.text }, whenBothChanged(level));
+    const merged = mergeTexts({ base, memory, disk: found.text }, whenBothChanged(level));
+    const since = sinceOf(common, theirs);
+    const conflicts = merged.conflicts.map((each) => ({
+      ...each,
+      mine: writersOf(target, each, since),
+    }));
+    return { ...merged, conflicts };
   }
+}
+
+type MergedFile = Omit<Merged, "conflicts"> & { readonly conflicts: readonly FoundConflict[] };
+
+function sinceOf(common: Base | undefined, theirs: string): Parameters<typeof writersOf>[2] {
+  const base = common !== undefined && "version" in common ? common.version : undefined;
+  return { base, known: base ?? 0, theirs };
 }
 
 interface Formed {

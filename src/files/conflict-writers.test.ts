@@ -1,0 +1,127 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { fcOptions } from "../../test/support/counts.ts";
+import { stamp } from "../../test/support/documents.ts";
+import { BlockDocument, type Splice } from "../blocks/index.ts";
+import { whenBothChanged } from "../permission/index.ts";
+import { writersOf } from "./conflict-writers.ts";
+import { mergeTexts } from "./merge.ts";
+
+const NAMES = ["ann", "bob", "claude"];
+const RULE = whenBothChanged("read_write");
+
+interface Change {
+  readonly actor: string;
+  readonly line: number;
+  readonly does: "replace" | "remove" | "before" | "into";
+}
+
+/** What each of them does to one line: it is replaced, taken out, or something of theirs is put before it or into it. */
+const change: fc.Arbitrary<Change> = fc.record({
+  actor: fc.constantFrom(...NAMES),
+  line: fc.nat({ max: 7 }),
+  does: fc.constantFrom("replace" as const, "remove" as const, "before" as const, "into" as const),
+});
+const ending = fc.constantFrom("", "\n");
+
+function splice(text: string, { actor, line, does }: Change): Splice {
+  const lines = text.split(/(?<=\n)/);
+  const at = Math.min(line, Math.max(0, lines.length - 1));
+  const start = lines.slice(0, at).join("").length;
+  const whole = lines[at] ?? "";
+  const said = whole.replace(/\n$/, "").length;
+  switch (does) {
+    case "replace":
+      return { at: start, remove: said, insert: `<${actor}>` };
+    case "remove":
+      return { at: start, remove: whole.length, insert: "" };
+    case "before":
+      return { at: start, remove: 0, insert: `<${actor}>\n` };
+    default:
+      return { at: start + Math.min(1, said), remove: 0, insert: `<${actor}>` };
+  }
+}
+
+test("whoever has something in the lines of a conflict is named, whatever else was written", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom("one", "two", "", "three"), { maxLength: 8 }),
+      ending,
+      fc.array(change, { minLength: 1, maxLength: 5 }),
+      fc.array(change, { minLength: 1, maxLength: 3 }),
+      (lines, last, ours, theirs) => {
+        const base = lines.join("\n") + last;
+        using document = BlockDocument.create({ peer: "2" });
+        document.commit([{ at: 0, remove: 0, insert: base }], stamp("disk", "load"));
+        const { version } = document;
+        for (const [at, each] of ours.entries())
+          document.commit([splice(document.read(), each)], stamp(each.actor, `e${at}`));
+        let disk = base;
+        for (const each of theirs) {
+          const { at, remove, insert } = splice(disk, { ...each, actor: "disk" });
+          disk = disk.slice(0, at) + insert + disk.slice(at + remove);
+        }
+        const { conflicts } = mergeTexts({ base, memory: document.read(), disk }, RULE);
+        for (const conflict of conflicts) {
+          const since = { base: version, known: version, theirs: "disk" };
+          const named = writersOf(document, conflict, since);
+          const there = NAMES.filter((name) => conflict.memory.text.includes(`<${name}>`));
+          expect(named).toEqual(expect.arrayContaining(there));
+          expect(named).not.toEqual([]);
+          expect(named).not.toContain("disk");
+        }
+      },
+    ),
+    fcOptions(5000),
+  );
+});
+
+type Writing = readonly [actor: string, old: string, by: string];
+
+function written(...edits: readonly Writing[]): BlockDocument {
+  const document = BlockDocument.create({ peer: "2" });
+  const insert = "one\ntwo\nthree\nfour\nfive\nsix\n";
+  document.commit([{ at: 0, remove: 0, insert }], stamp("disk", "load"));
+  for (const [at, [actor, old, by]] of edits.entries()) {
+    const splices = [{ at: document.read().indexOf(old), remove: old.length, insert: by }];
+    document.commit(splices, stamp(actor, `e${at}`));
+  }
+  return document;
+}
+
+test.each([
+  {
+    edits: [["claude", "one", "ONE"]],
+    disk: "1\ntwo\nthree\nfour\nfive\nsix\n",
+    named: ["claude"],
+  },
+  { edits: [["claude", "six\n", ""]], disk: "one\ntwo\nthree\nfour\nfive\n6\n", named: ["claude"] },
+  {
+    edits: [
+      ["claude", "o", "O"],
+      ["bob", "ne", "NE"],
+    ],
+    disk: "1\ntwo\nthree\nfour\nfive\nsix\n",
+    named: ["claude", "bob"],
+  },
+  {
+    edits: [
+      ["claude", "five\n", ""],
+      ["bob", "six", "SIX"],
+    ],
+    disk: "one\ntwo\nthree\nfour\n5\n6\n",
+    named: ["claude", "bob"],
+  },
+] as const)(
+  "of all who wrote since, those are named whose lines they are: $named",
+  ({ edits, disk, named }) => {
+    using document = written(["ann", "three", "THREE"], ...edits);
+    const base = document.read(1);
+    const { conflicts } = mergeTexts({ base, memory: document.read(), disk }, RULE);
+    const since = { base: 1, known: 1, theirs: "disk" };
+    expect(conflicts.map((each) => writersOf(document, each, since))).toEqual([named]);
+    // Without a version of that text nobody can tell: all of them are.
+    const unknown = { ...since, base: undefined };
+    expect(writersOf(document, conflicts[0]!, unknown)).toEqual(["ann", ...named]);
+  },
+);
