@@ -142,6 +142,54 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     expect(await project.fine(["history", "src/main.ts"])).toContain("disk");
   });
 
+  test("ls lists all that is named, in that order and each file once", async () => {
+    await using project = await Project.make(way);
+    await project.fine(["mount", "."]);
+    const { folder } = project;
+    const own = { mount: "project", folder };
+    const list = async (...args: string[]) => {
+      const { files, ...rest } = await project.json(["ls", ...args]);
+      return { paths: (files as { path: string }[]).map(({ path }) => path), ...rest };
+    };
+    expect(await list("src/main.ts", "README.md", "src", "*.md", "./README.md")).toEqual({
+      ok: true,
+      ...own,
+      mounts: [own],
+      paths: ["src/main.ts", "README.md"],
+    });
+    expect(await project.fine(["ls", "src/main.ts", "README.md"])).toBe(
+      "read_write    14 B  src/main.ts\nread_write    10 B  README.md\n",
+    );
+    // One that is not there is told before anything is listed.
+    for (const args of [
+      ["README.md", "src/man.ts"],
+      ["src/man.ts", "README.md"],
+    ])
+      expect(await project.run(["ls", ...args])).toEqual({
+        code: 2,
+        out: "",
+        err: "kumiko: There is nothing called src/man.ts. Did you mean src/main.ts?\n",
+      });
+    expect(await project.run(["ls", "*.css"])).toEqual({
+      code: 0,
+      out: "",
+      err: "no such files\n",
+    });
+    expect(await project.run(["ls", "*.css", "README.md"])).toEqual({
+      code: 0,
+      out: "read_write    10 B  README.md\n",
+      err: "no such files: *.css\n",
+    });
+    const notes = { mount: "notes", folder: project.path("../notes") };
+    project.write("../notes/a.md", "a\n");
+    await project.fine(["mount", notes.folder]);
+    expect(await list("@notes", "README.md")).toEqual({
+      ok: true,
+      mounts: [notes, own],
+      paths: [join(notes.folder, "a.md"), "README.md"],
+    });
+  });
+
   test("an export has the files too, also those that are gone from disk", async () => {
     await using project = await Project.make(way);
     await project.fine(["mount", "."]);

@@ -1,11 +1,14 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { RpcSession, RpcTarget } from "capnweb";
 import { describe, expect, test } from "vitest";
 import { WebSocketServer } from "ws";
+import { HomeFolder } from "../src/app/index.ts";
 import { lockHome, writeNote } from "../src/app/running.ts";
 import { startServer } from "../src/app/server.ts";
 import { command, type Home, temporaryHome } from "./support/kumiko.ts";
@@ -128,6 +131,28 @@ function exported(home: Home): { [name: string]: string } {
   );
 }
 
+/** Runs `kumiko` as a program with these words, which serves meanwhile, and stops it as Ctrl-C does. */
+async function whileServing(
+  home: Home,
+  words: readonly string[],
+  meanwhile: (told: Json) => Promise<void>,
+): Promise<void> {
+  const args = [command, ...words, "--port", "0", "--json", "--log", "error"];
+  const child = spawn(process.execPath, args, {
+    cwd: home.folder.path,
+    env: home.environment,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = once(child, "close");
+  try {
+    const [line] = (await once(createInterface(child.stdout), "line")) as [string];
+    await meanwhile(JSON.parse(line) as Json);
+  } finally {
+    child.kill("SIGINT");
+    expect(await ended).toEqual([0, null]);
+  }
+}
+
 describe("a verb with a server", () => {
   test("does and says what it does without one", async () => {
     using alone = temporaryHome();
@@ -237,6 +262,73 @@ describe("a verb with a server", () => {
       ok: false,
       error: { message: expect.stringContaining("--from 2"), facts: { position: 2 } },
     });
+  });
+});
+
+describe("a server that is started with what is said of its folder", () => {
+  test("mounts it so, and it stays so", async () => {
+    using home = temporaryHome();
+    home.folder.write("docs/a.md", "a\n");
+    home.folder.write("deep/b.md", "b\n");
+    const folder = home.folder.path;
+    const rules = ["docs/**=read_only"];
+    const mounts = async () => (await home.json(["mounts"]))["mounts"];
+    const unreadable = await home.run(["serve", "--rule", "docs/**=nonsense", "--log", "silent"]);
+    expect(unreadable.code).toBe(2);
+    expect(unreadable.err).toContain('The rule "docs/**=nonsense" is not written pattern=level');
+    expect(readdirSync(folder)).not.toContain("home");
+    // Without a verb it is the same.
+    await whileServing(home, ["--manual-save", "--rule", ...rules], async (told) => {
+      expect(told).toMatchObject({ folder, manual: true, rules });
+      expect(await mounts()).toMatchObject([{ folder, manual: true, rules }]);
+      expect((await home.run(["rules", "test", "docs/a.md"])).out).toMatch(
+        /^docs\/a\.md is read_only/,
+      );
+      for (const said of [
+        ["--manual-save"],
+        ["--no-manual-save"],
+        ["--rule", "x=append"],
+        ["--without-rules"],
+      ]) {
+        const refused = await home.run(["serve", ...said, "--log", "silent"]);
+        expect(refused).toMatchObject({ code: 2, out: "" });
+        expect(refused.err).toContain(`already runs at ${told["url"] as string}`);
+        expect(refused.err).toContain("`kumiko mount .`");
+      }
+      const joined = await home.run(["serve", "--log", "silent"]);
+      expect(joined.out).toContain(
+        "          saved by hand\n          --rule 'docs/**=read_only'\n",
+      );
+    });
+    await whileServing(home, ["serve"], async (told) => {
+      expect(told).toMatchObject({ folder, manual: true, rules });
+      expect(await mounts()).toMatchObject([{ folder, manual: true, rules }]);
+    });
+    const below = join(folder, "deep");
+    const part = await home.run(["serve", "--without-rules", "--port", "0", "--log", "silent"], {
+      folder: below,
+    });
+    expect(part.code).toBe(2);
+    expect(part.err).toContain(`${below} is a part of ${folder}`);
+    await whileServing(home, ["serve", "--no-manual-save", "--without-rules"], async () =>
+      expect(await mounts()).toMatchObject([{ folder, manual: false, rules: [] }]),
+    );
+  });
+
+  test("does not run when it cannot be mounted so", async () => {
+    using home = temporaryHome();
+    home.folder.write("kumiko.toml", "[[rule]\n");
+    const said = ["serve", "--rule", "docs/**=read_only", "--port", "0", "--log", "silent"];
+    const refused = await home.run(said);
+    expect(refused).toMatchObject({ code: 2, out: "" });
+    expect(refused.err).toContain("kumiko.toml line 1");
+    expect(await home.run(["status"])).toMatchObject({ code: 1 });
+    // A kernel that a command has is not left to the first visitor, who would find the files without the rule.
+    home.folder.write("kumiko.toml", "");
+    let kernel = "";
+    await whileServing(home, ["serve"], async (told) => void (kernel = told["kernel"] as string));
+    await using _ = await new HomeFolder(placeOf(home), "kumiko export").openStore(kernel);
+    expect((await home.run(said)).err).toMatch(/in use|kumiko export/);
   });
 });
 

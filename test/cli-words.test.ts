@@ -230,6 +230,42 @@ test("a refusal says what to do next", async () => {
   expect(nonsense.err).toContain("`kumiko mount .`");
 });
 
+test("help is what --help says of a verb, and refuses what is none", async () => {
+  using home = temporaryHome();
+  for (const verb of [
+    [],
+    ["ls"],
+    ["serve"],
+    ["hook"],
+    ["search"],
+    ["block"],
+    ["block", "read"],
+    ["kernel", "new"],
+    ["patch", "apply"],
+  ]) {
+    const help = await home.run([...verb, "--help"]);
+    expect(help).toMatchObject({ code: 0, err: "" });
+    expect(help.out).toMatch(new RegExp(`^Usage: ${["kumiko", ...verb].join(" ")} `));
+    for (const args of [
+      ["help", ...verb],
+      ["--home", "x", "help", ...verb, "--json"],
+      ["help", "--home", "x", ...verb],
+    ])
+      expect([args, await home.run(args)]).toEqual([args, help]);
+  }
+  expect(await home.run(["help", "help"])).toEqual(await home.run(["--help"]));
+  for (const verb of [["lss"], ["block", "reed"], ["nosuch", "read"]]) {
+    const refused = await home.run(["help", ...verb]);
+    expect(refused).toEqual(await home.run(verb));
+    expect(refused).toMatchObject({ code: 2, out: "" });
+    expect(refused.err).toContain("error: unknown command");
+  }
+  expect(await home.json(["help", "nosuch"])).toMatchObject({
+    ok: false,
+    error: { facts: { usage: "commander.unknownCommand" } },
+  });
+});
+
 describe("what is not here", () => {
   test("is looked for in the other kernels, main first, when a folder got one of its own", async () => {
     using home = temporaryHome();

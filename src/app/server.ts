@@ -1,3 +1,4 @@
+import { realpath } from "node:fs/promises";
 import type { Logger } from "pino";
 import { KumikoError, realTimers, type Timers } from "../base/index.ts";
 import { Hall, Metrics, TokenStore } from "../doors/index.ts";
@@ -10,7 +11,7 @@ import { foldersByKernel, kernelOfFolder } from "./folders.ts";
 import { HomeFolder, usingHome } from "./home.ts";
 import { openLog } from "./log.ts";
 import { makeFolder } from "./make-folder.ts";
-import { type FoundFolder, mountAgain } from "./open-folder.ts";
+import { type FolderSettings, type FoundFolder, mountAgain } from "./open-folder.ts";
 import { ownerOf } from "./owner-token.ts";
 import { lockHome, removeNote, writeNote } from "./running.ts";
 import { openWorld } from "./world.ts";
@@ -23,6 +24,8 @@ export interface ServerOptions {
   readonly folder?: string | undefined;
   /** It is mounted also when somebody unmounted it. */
   readonly mount?: boolean | undefined;
+  /** It is mounted with these, or the server does not start. */
+  readonly settings?: FolderSettings | undefined;
   /** Whose token the owner's is when there is none yet. */
   readonly actor?: string | undefined;
   readonly version?: string | undefined;
@@ -164,17 +167,29 @@ async function openNow(
   hall: Hall,
   home: HomeFolder,
   given: string,
-  { mount = false }: ServerOptions,
+  { mount = false, settings }: ServerOptions,
 ): Promise<FoundFolder> {
   const found = await kernelOfFolder(home, given);
+  if (settings !== undefined && found.folder !== (await realpath(given)))
+    throw isBelow(given, found);
   try {
     const kernel = await hall.world.openOrCreate(found.kernel);
-    return mount ? await mountAgain(hall, kernel, found) : found;
+    return mount ? await mountAgain(hall, kernel, found, settings) : found;
   } catch (error) {
-    if (!(error instanceof KumikoError) || error.code !== "in_use") throw error;
+    const isInUse = error instanceof KumikoError && error.code === "in_use";
+    if (!isInUse || settings !== undefined) throw error;
     hall.log.warn({ kernel: found.kernel, why: error.message }, "the kernel is in use");
     return { ...found, trouble: error.message };
   }
+}
+
+/** Rules name paths from the folder that is mounted, and hold for all of it. */
+function isBelow(given: string, { folder, kernel }: FoundFolder): KumikoError {
+  return new KumikoError(
+    "invalid_argument",
+    `${given} is a part of ${folder}, which the kernel ${kernel} has. How files are saved and who may change them is said of the whole folder: kumiko mount ${folder}`,
+    { folder: given, root: folder, kernel },
+  );
 }
 
 async function listen(

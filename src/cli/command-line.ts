@@ -9,7 +9,9 @@ export async function runCommandLine(argv: readonly string[], terminal: Terminal
   let code: number = exitCode.fine;
   const printed: string[] = [];
   const complaints: string[] = [];
-  const words = namesNoVerb(argv) ? ["serve", ...argv] : leadingOptionsLast(argv);
+  const given = namesNoVerb(argv) ? ["serve", ...argv] : leadingOptionsLast(argv);
+  const asked = askedAbout(given);
+  const words = asked ?? given;
   const program = await verbs(terminal, words, (result) => (code = result));
   program.configureOutput({
     writeOut: (text) => printed.push(text),
@@ -21,6 +23,7 @@ export async function runCommandLine(argv: readonly string[], terminal: Terminal
     command.showHelpAfterError(`(${typed(command)} --help shows what there is)`);
   }
   try {
+    if (asked !== undefined && isVerb(program, asked)) words.push("--help");
     await program.parseAsync(words, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
@@ -30,6 +33,22 @@ export async function runCommandLine(argv: readonly string[], terminal: Terminal
     return exitCode.trouble;
   }
   return code;
+}
+
+/** The verb that `kumiko help block read` asks about: `block read`. */
+function askedAbout([verb, ...rest]: readonly string[]): string[] | undefined {
+  if (verb !== "help") return undefined;
+  const words = leadingOptionsLast(rest);
+  const option = words.findIndex((word) => word.startsWith("-"));
+  const named = option === -1 ? words : words.slice(0, option);
+  return askedAbout(named) ?? named;
+}
+
+/** What names none is refused as without `help`: asked for its help, commander would show that of the verb above. */
+function isVerb(command: Command, [name, ...rest]: readonly string[]): boolean {
+  if (name === undefined || command.commands.length === 0) return true;
+  const child = command.commands.find((each) => each.name() === name);
+  return child !== undefined && isVerb(child, rest);
 }
 
 /** `kumiko`, and `kumiko --port 5000`, run the server. */

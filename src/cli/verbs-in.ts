@@ -10,11 +10,16 @@ export interface VerbForm extends Answering {
   options(command: Command): Command;
 }
 
-/** A verb that takes up to two words; what it gives is its exit code. */
+/** A verb that takes up to two words, or any number, which are `all`; what it gives is its exit code. */
 type DeclareVerb<Flags> = (
   declared: string,
   description: string,
-  run: (flags: Flags, first: string, second: string | undefined) => Promise<number>,
+  run: (
+    flags: Flags,
+    first: string,
+    second: string | undefined,
+    all: readonly string[],
+  ) => Promise<number>,
 ) => Command;
 
 /** Declares verbs of a group. */
@@ -27,10 +32,12 @@ export function verbsIn<Flags extends { readonly json: boolean }>(
   return (declared, description, run) => {
     const command = form.options(group.command(declared).description(description));
     return command.action(async (...given: unknown[]) => {
-      const words = given.slice(0, command.registeredArguments.length) as (string | undefined)[];
-      const flags = given[words.length] as Flags;
-      const [first = "", second] = words;
-      finish(await answering(terminal, flags.json, () => run(flags, first, second), form));
+      const taken = command.registeredArguments.length;
+      const words = given.slice(0, taken) as (string | string[] | undefined)[];
+      const all = words.flat().filter((word) => word !== undefined);
+      const flags = given[taken] as Flags;
+      const [first = "", second] = all;
+      finish(await answering(terminal, flags.json, () => run(flags, first, second, all), form));
     });
   };
 }

@@ -5,8 +5,11 @@ import { type LogLevel, logLevels, openLog } from "../../app/log.ts";
 import { findServer } from "../../app/running.ts";
 import { type RunningServer, startServer, USUAL_PORT } from "../../app/server.ts";
 import { KumikoError } from "../../base/index.ts";
+import { parseRuleFlag } from "../../permission/index.ts";
 import { printJson, styled } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
+import { ruleLines } from "../files/mount-lines.ts";
+import { type MountingFlags, mountSettings } from "../files/mount-options.ts";
 import { widest } from "../home/columns.ts";
 import { bold, dim } from "../home/paint.ts";
 import type { Terminal } from "../terminal.ts";
@@ -20,7 +23,7 @@ import { linkTo } from "./owner.ts";
 import { type OwnFlags, placeOf } from "./place.ts";
 import { quoted } from "./quoted.ts";
 
-export interface ServeFlags extends OwnFlags {
+export interface ServeFlags extends OwnFlags, MountingFlags {
   readonly port?: number;
   readonly host?: string;
   readonly allowHost: readonly string[];
@@ -33,6 +36,8 @@ interface Place {
   readonly url: string;
   readonly kernel: string;
   readonly folder: string;
+  readonly manual?: boolean | undefined;
+  readonly rules?: readonly string[] | undefined;
   readonly trouble?: string | undefined;
   readonly link: string;
   readonly joined: boolean;
@@ -43,6 +48,8 @@ interface Place {
 /** Runs the server of the home until it is interrupted; when one runs already, it takes this folder in. */
 export async function serve(terminal: Terminal, flags: ServeFlags): Promise<number> {
   using interruption = terminal.interruption();
+  // One that cannot be read is refused before the folder gets a kernel.
+  for (const rule of flags.rule) parseRuleFlag(rule);
   const server = await started(terminal, flags);
   if (server === undefined) return join(terminal, flags);
   await using running = server;
@@ -68,11 +75,13 @@ async function started(terminal: Terminal, flags: ServeFlags): Promise<RunningSe
     write: (line) => void terminal.complain(line),
   });
   const { host = "127.0.0.1", port, allowHost } = flags;
+  const settings = mountSettings(flags);
   try {
     return await startServer({
       home: placeOf(terminal, flags),
       folder: terminal.folder,
       mount: true,
+      ...(isSaid(settings) && { settings }),
       actor: actorName(undefined, terminal.environment),
       version: readVersion(),
       host,
@@ -126,12 +135,24 @@ async function join(terminal: Terminal, flags: ServeFlags): Promise<number> {
       { home, url },
     );
   }
+  if (isSaid(mountSettings(flags))) {
+    throw new KumikoError(
+      "in_use",
+      `A server of ${home} already runs at ${url}: run \`kumiko serve\` without what is said of the folder, ` +
+        "and say that with `kumiko mount .`.",
+      { home, url },
+    );
+  }
   const known = (await askAsOwner(terminal, flags, found, "POST", "/kernels", {
     body: { folder: terminal.folder, mount: true },
   })) as NonNullable<RunningServer["folder"]>;
   const link = await linkTo(terminal, flags, url);
   await tell(terminal, flags, { url, ...known, link, joined: true, pid, in_agent });
   return exitCode.fine;
+}
+
+function isSaid(settings: object): boolean {
+  return Object.keys(settings).length > 0;
 }
 
 async function tell(terminal: Terminal, flags: ServeFlags, place: Place): Promise<void> {
@@ -148,6 +169,9 @@ async function tell(terminal: Terminal, flags: ServeFlags, place: Place): Promis
     ...(place.in_agent ? [endsWithAgent(place.pid)] : []),
     "",
     `  folder  ${place.folder}  ${dim(terminal, `kernel ${place.kernel}`)}`,
+    ...[...(place.manual === true ? ["saved by hand"] : []), ...ruleLines(place)].map(
+      (line) => `          ${dim(terminal, line)}`,
+    ),
     ...(place.trouble === undefined ? [] : [`          ${styled(terminal, "red", place.trouble)}`]),
     `  home    ${home}`,
     `  page    ${place.link}`,

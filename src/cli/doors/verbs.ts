@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
+import { mountingOptions } from "../files/mount-options.ts";
 import type { Terminal } from "../terminal.ts";
 import { type Finish, type VerbForm, verbsIn } from "../verbs-in.ts";
 import type { ServeFlags } from "./serve-command.ts";
@@ -10,14 +11,17 @@ type Flags = ServeFlags & StatusFlags & NewTokenFlags & RevokeFlags;
 /** Adds the verbs about the server of a home. */
 export function addDoorVerbs(terminal: Terminal, program: Command, finish: Finish): void {
   const verb = verbsIn<Flags>(terminal, program, finish, ofServer);
-  verb("serve", "run the server, with a kernel for this folder; also without any verb", (flags) =>
-    import("./serve-command.ts").then(({ serve }) => serve(terminal, flags)),
+  const serve = verb(
+    "serve",
+    "run the server, with a kernel for this folder; also without any verb",
+    (flags) => import("./serve-command.ts").then((command) => command.serve(terminal, flags)),
   )
     .option("--port <n>", "the port (default: 5864, or any that is free)", portOf)
     .option("--host <address>", "the address to listen on (default: 127.0.0.1, this machine only)")
     .option("--allow-host <name>", "a further name it may be called by", collected, [])
     .option("--open", "open the page in a browser")
     .option("--log <level>", "silent, error, warn, info, debug or trace", "info");
+  mountingOptions(serve);
   verb(
     "status [path]",
     "say which server runs, its kernels and who is connected; of a path, how the file stands",

@@ -5,10 +5,11 @@ import type { RpcAnswers } from "../../protocol/index.ts";
 import { printJson } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import { type ListedFile, printFiles } from "../home/file-answer.ts";
+import type { OpenKernel } from "../home/access.ts";
 import type { HomeFlags } from "../home/options.ts";
 import { dim } from "../home/paint.ts";
 import { pathFrom, shownPath, standing } from "../home/paths.ts";
-import { withKernel } from "../home/with-kernel.ts";
+import { type Caller, withKernel } from "../home/with-kernel.ts";
 import type { Terminal } from "../terminal.ts";
 import { callFileTool } from "./call-file-tool.ts";
 
@@ -26,45 +27,88 @@ interface Page {
 
 type Mounts = RpcAnswers["Kernel"]["mounts"];
 
-export function listFiles(terminal: Terminal, given: string, flags: ListFlags): Promise<number> {
+/** Lists what is below where the person stands, or what was named, in that order and each file once. */
+export function listFiles(
+  terminal: Terminal,
+  paths: readonly string[],
+  flags: ListFlags,
+): Promise<number> {
   return withKernel(terminal, flags, "kumiko ls", async (kernel, caller) => {
     const mounts = await kernel.ask((each) => each.mounts());
-    const { mount, folder, pattern, place } = wanted(terminal, mounts, given);
-    if (place !== undefined && !isThere(place)) throw absent(terminal, given, place);
-    const files: ListedFile[] = [];
-    for (let after: string | undefined; ;) {
-      const page: Page = await callFileTool(kernel, caller, "file_list", {
-        mount,
-        limit: PAGE,
-        ...(pattern !== undefined && { pattern }),
-        ...(flags.ignored === true && { ignored: true }),
-        ...(after !== undefined && { after }),
-      });
-      files.push(...page.files);
-      after = page.after;
-      if (after === undefined) break;
+    // All of them are there before any is listed.
+    const all = (paths.length > 0 ? paths : [""]).map((given) => wanted(terminal, mounts, given));
+    const shown = new Map<string, ListedFile>();
+    const vain: Wanted[] = [];
+    for (const each of all) {
+      const files = await filesOf(kernel, caller, each, flags);
+      if (files.length === 0) vain.push(each);
+      for (const file of files) {
+        const path = shownPath(terminal, join(each.folder, file.path));
+        if (!shown.has(path)) shown.set(path, { ...file, path });
+      }
     }
-    const shown = files.map((file) => ({
-      ...file,
-      path: shownPath(terminal, join(folder, file.path)),
-    }));
-    if (flags.json) await printJson(terminal, { ok: true, mount, folder, files: shown });
-    else if (shown.length > 0) await terminal.print(`${printFiles(terminal, shown).join("\n")}\n`);
-    else await terminal.complain(`${dim(terminal, "no such files")}\n`);
+    const files = [...shown.values()];
+    if (flags.json) {
+      await printJson(terminal, { ok: true, ...foldersOf(all), files });
+      return exitCode.fine;
+    }
+    if (files.length > 0) await terminal.print(`${printFiles(terminal, files).join("\n")}\n`);
+    for (const { given } of vain)
+      await terminal.complain(
+        `${dim(terminal, all.length === 1 ? "no such files" : `no such files: ${given}`)}\n`,
+      );
     return exitCode.fine;
   });
 }
 
+async function filesOf(
+  kernel: OpenKernel,
+  caller: Caller,
+  { mount, pattern }: Wanted,
+  flags: ListFlags,
+): Promise<ListedFile[]> {
+  const files: ListedFile[] = [];
+  for (let after: string | undefined; ;) {
+    const page: Page = await callFileTool(kernel, caller, "file_list", {
+      mount,
+      limit: PAGE,
+      ...(pattern !== undefined && { pattern }),
+      ...(flags.ignored === true && { ignored: true }),
+      ...(after !== undefined && { after }),
+    });
+    files.push(...page.files);
+    after = page.after;
+    if (after === undefined) return files;
+  }
+}
+
+/** `mount` and `folder` are there when all files are of that one. */
+function foldersOf(all: readonly Wanted[]): object {
+  const folders = new Map(all.map(({ mount, folder }) => [mount, { mount, folder }]));
+  const mounts = [...folders.values()];
+  return mounts.length === 1 ? { ...mounts[0], mounts } : { mounts };
+}
+
 interface Wanted {
+  readonly given: string;
   readonly mount: string;
   readonly folder: string;
   readonly pattern: string | undefined;
+}
+
+interface Meant extends Omit<Wanted, "given"> {
   /** The one path that is meant, when it is no pattern. */
   readonly place: string | undefined;
 }
 
-/** What is below where the person stands, or what is meant from there. */
 function wanted(terminal: Terminal, mounts: Mounts, given: string): Wanted {
+  const { mount, folder, pattern, place } = meant(terminal, mounts, given);
+  if (place !== undefined && !isThere(place)) throw absent(terminal, given, place);
+  return { given, mount, folder, pattern };
+}
+
+/** What is below where the person stands, or what is meant from there. */
+function meant(terminal: Terminal, mounts: Mounts, given: string): Meant {
   const [, name, rest = ""] = /^@([a-z0-9-]{1,32})(?:\/(.*))?$/s.exec(given) ?? [];
   if (name !== undefined) {
     const found = mounts.find(({ mount }) => mount === name);
@@ -103,11 +147,11 @@ function isFolder(path: string): boolean {
 function absent(terminal: Terminal, given: string, place: string): KumikoError {
   const folder = dirname(place);
   const near = isFolder(folder) ? nearest(basename(place), readdirSync(folder)) : undefined;
-  const meant = near === undefined ? undefined : shownPath(terminal, join(folder, near));
+  const other = near === undefined ? undefined : shownPath(terminal, join(folder, near));
   return new KumikoError(
     "not_on_disk",
-    `There is nothing called ${given}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`,
-    { path: given, ...(meant !== undefined && { near: meant }) },
+    `There is nothing called ${given}.${other === undefined ? "" : ` Did you mean ${other}?`}`,
+    { path: given, ...(other !== undefined && { near: other }) },
   );
 }
 

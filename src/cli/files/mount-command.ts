@@ -10,13 +10,11 @@ import { pathFrom } from "../home/paths.ts";
 import { type Caller, withKernel } from "../home/with-kernel.ts";
 import type { Terminal } from "../terminal.ts";
 import { mountLines, ruleLines } from "./mount-lines.ts";
+import { type MountingFlags, mountSettings } from "./mount-options.ts";
 import { showingProgress } from "./mount-progress.ts";
 
-export interface MountFlags extends HomeFlags {
+export interface MountFlags extends HomeFlags, MountingFlags {
   readonly name?: string;
-  readonly manualSave?: boolean;
-  readonly withoutRules?: boolean;
-  readonly rule: readonly string[];
 }
 
 export interface UnmountFlags extends HomeFlags {
@@ -27,7 +25,7 @@ type MountedFolder = RpcAnswers["Kernel"]["mounts"][number];
 
 export function mount(terminal: Terminal, given: string, flags: MountFlags): Promise<number> {
   const folder = pathFrom(terminal, given);
-  const { name, manualSave, rule, withoutRules = false } = flags;
+  const { name } = flags;
   return withKernel(
     terminal,
     flags,
@@ -37,8 +35,7 @@ export function mount(terminal: Terminal, given: string, flags: MountFlags): Pro
         folder,
         actor,
         ...(name !== undefined && { name }),
-        ...(manualSave !== undefined && { manual: manualSave }),
-        ...((withoutRules || rule.length > 0) && { rules: [...rule] }),
+        ...mountSettings(flags),
       };
       // To mount the same again changes nothing.
       const mounted = await showingProgress(terminal, flags.json, kernel, () =>

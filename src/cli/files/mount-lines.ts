@@ -25,7 +25,11 @@ export function mountLines(terminal: Terminal, mounts: readonly MountedFolder[])
 }
 
 /** The rules that were given with it, and hold before those of its file. */
-export function ruleLines({ rules }: Pick<MountedFolder, "rules">): string[] {
+export function ruleLines({
+  rules = [],
+}: {
+  readonly rules?: readonly string[] | undefined;
+}): string[] {
   return rules.map((rule) => `--rule ${/^[\w@%+=:,./-]+$/.test(rule) ? rule : `'${rule}'`}`);
 }
 

@@ -5,6 +5,7 @@ import { type Finish, verbsIn } from "../verbs-in.ts";
 import type { ResolveFlags } from "./conflict-command.ts";
 import type { ListFlags } from "./list-command.ts";
 import type { MountFlags, UnmountFlags } from "./mount-command.ts";
+import { mountingOptions } from "./mount-options.ts";
 import type { CatFlags } from "./text-command.ts";
 
 type Flags = MountFlags & UnmountFlags & ListFlags & CatFlags & ResolveFlags;
@@ -13,27 +14,22 @@ type Flags = MountFlags & UnmountFlags & ListFlags & CatFlags & ResolveFlags;
 export function addFileVerbs(terminal: Terminal, program: Command, finish: Finish): void {
   const verb = verbsIn<Flags>(terminal, program, finish, overHome);
   const mounts = () => import("./mount-command.ts");
-  verb("mount <folder>", "make the files of a folder blocks of the kernel", (flags, folder) =>
-    mounts().then(({ mount }) => mount(terminal, folder, flags)),
-  )
-    .option("--name <name>", "files are then also @name/path (default: the folder's own name)")
-    .option("--manual-save", "write files only on kumiko file save; it stays so")
-    .option("--no-manual-save", "write them at once again")
-    .option(
-      "--rule <pattern=level>",
-      "before the rules of kumiko.toml: 'docs/**=read_only'; several times; they stay until others are given",
-      collected,
-      [],
-    )
-    .option("--without-rules", "forget the rules that were given before");
+  mountingOptions(
+    verb("mount <folder>", "make the files of a folder blocks of the kernel", (flags, folder) =>
+      mounts().then(({ mount }) => mount(terminal, folder, flags)),
+    ).option("--name <name>", "files are then also @name/path (default: the folder's own name)"),
+  );
   verb("unmount <name-or-folder>", "let a folder go; the history of its files stays", (flags, it) =>
     mounts().then(({ unmount }) => unmount(terminal, it, flags)),
   ).option("--force", "also with text that is not on disk or conflicts; they are kept");
   verb("mounts", "list the mounted folders, conflicts and what is wrong", (flags) =>
     mounts().then(({ listMounts }) => listMounts(terminal, flags)),
   );
-  verb("ls [path-or-glob]", "list files: permission, status, size, path", (flags, path) =>
-    import("./list-command.ts").then(({ listFiles }) => listFiles(terminal, path, flags)),
+  verb(
+    "ls [paths-or-globs...]",
+    "list files: permission, status, size, path",
+    (flags, _first, _second, paths) =>
+      import("./list-command.ts").then(({ listFiles }) => listFiles(terminal, paths, flags)),
   ).option("--ignored", "also what .gitignore and .kumikoignore leave out");
   verb("cat <path>", "print a file, now or at a version", (flags, path) =>
     import("./text-command.ts").then(({ printFile }) => printFile(terminal, path, flags)),
@@ -69,8 +65,4 @@ export function addFileVerbs(terminal: Terminal, program: Command, finish: Finis
     (flags, file) =>
       load().then(({ checkRules }) => checkRules(terminal, file || undefined, flags)),
   );
-}
-
-function collected(value: string, before: readonly string[]): string[] {
-  return [...before, value];
 }
