@@ -191,16 +191,19 @@ describe("what somebody writes with tools of their own", () => {
     expect(gone).toMatchObject({ status: "deleted" });
   });
 
-  test("is merged with what others wrote in the block, and in conflict with it", async () => {
-    await using mounted = await Mounted.with({
-      "a.txt": THREE,
-      "kumiko.toml": '[mount]\nsave = "manual"\n',
-    });
-    await mounted.call("block_replace", { block_id: "a.txt", old: "two", new: "BLOCK" }, ann);
-    mounted.write("a.txt", "ONE\nDISK\nthree\n");
-    await mounted.call("file_changed", { path: "a.txt" }, claude);
-    const { conflicts } = await mounted.call<{ conflicts: object[] }>("file_status", {});
-    expect(conflicts).toMatchObject([{ theirs: "claude", mine: ["ann"] }]);
-    expect(await mounted.text("a.txt")).toContain("ONE\n");
-  });
+  test.each([ann, claude])(
+    "is merged with what $actor wrote in the block, and in conflict with it",
+    async (writer) => {
+      await using mounted = await Mounted.with({
+        "a.txt": THREE,
+        "kumiko.toml": '[mount]\nsave = "manual"\n',
+      });
+      await mounted.call("block_replace", { block_id: "a.txt", old: "two", new: "BLOCK" }, writer);
+      mounted.write("a.txt", "ONE\nDISK\nthree\n");
+      await mounted.call("file_changed", { path: "a.txt" }, claude);
+      const { conflicts } = await mounted.call<{ conflicts: object[] }>("file_status", {});
+      expect(conflicts).toMatchObject([{ theirs: "claude", mine: [writer.actor] }]);
+      expect(await mounted.text("a.txt")).toContain("ONE\n");
+    },
+  );
 });

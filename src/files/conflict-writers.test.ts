@@ -63,7 +63,7 @@ test("whoever has something in the lines of a conflict is named, whatever else w
         }
         const { conflicts } = mergeTexts({ base, memory: document.read(), disk }, RULE);
         for (const conflict of conflicts) {
-          const since = { base: version, known: version, theirs: "disk" };
+          const since = { base: version, known: version, except: "disk" };
           const named = writersOf(document, conflict, since);
           const there = NAMES.filter((name) => conflict.memory.text.includes(`<${name}>`));
           expect(named).toEqual(expect.arrayContaining(there));
@@ -118,7 +118,7 @@ test.each([
     using document = written(["ann", "three", "THREE"], ...edits);
     const base = document.read(1);
     const { conflicts } = mergeTexts({ base, memory: document.read(), disk }, RULE);
-    const since = { base: 1, known: 1, theirs: "disk" };
+    const since = { base: 1, known: 1, except: "disk" };
     expect(conflicts.map((each) => writersOf(document, each, since))).toEqual([named]);
     // Without a version of that text nobody can tell: all of them are.
     const unknown = { ...since, base: undefined };

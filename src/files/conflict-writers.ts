@@ -3,13 +3,13 @@ import type { EditTarget } from "../blocks/index.ts";
 import type { LineRange } from "./clash.ts";
 import type { MergeConflict } from "./merge.ts";
 
-interface Since {
+export interface Since {
   /** The version that the conflict's base is; undefined when no version says what it says. */
   readonly base: number | undefined;
   /** The version up to which the other side knew what was written. */
   readonly known: number;
-  /** The other side itself. */
-  readonly theirs: string;
+  /** Whose text it is not, whatever they wrote. */
+  readonly except: string;
 }
 
 /**
@@ -19,17 +19,16 @@ interface Since {
 export function writersOf(
   target: EditTarget,
   conflict: MergeConflict,
-  { base, known, theirs }: Since,
+  { base, known, except }: Since,
 ): string[] {
-  const actors = (versions: readonly number[]): string[] => [
-    ...new Set(target.authors(versions).map(({ actor }) => actor)),
-  ];
-  const others = (versions: readonly number[]): string[] =>
-    actors(versions).filter((actor) => actor !== theirs);
-  const own = base === undefined ? [] : others(changesOf(target, conflict, base));
+  const authors = (versions: readonly number[]): string[] => {
+    const actors = target.authors(versions).map(({ actor }) => actor);
+    return [...new Set(actors)].filter((actor) => actor !== except);
+  };
+  const own = base === undefined ? [] : authors(changesOf(target, conflict, base));
   if (own.length > 0) return own;
   const count = Math.max(0, target.version - known);
-  return others(Array.from({ length: count }, (_, index) => known + 1 + index));
+  return authors(Array.from({ length: count }, (_, index) => known + 1 + index));
 }
 
 /** The versions that took away some of the lines as they were, or wrote some of those that are there now. */

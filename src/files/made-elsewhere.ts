@@ -30,7 +30,7 @@ export async function mergeMade(
   const { kernel, conflicts } = ports;
   const { actor: theirs } = invocation;
   const version = typeof made.base === "string" ? undefined : made.base.version;
-  const since = { base: version, known: made.since, theirs };
+  const since = { base: version, known: made.since, except: theirs };
   const merge = (target: EditTarget): { merged: Merged; found: NewConflicts } => {
     const base = typeof made.base === "string" ? made.base : target.read(made.base.version);
     const rule = whenBothChanged(ports.rules().levelOf(file.path).level);

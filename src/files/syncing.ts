@@ -4,7 +4,7 @@ import type { AboutToBe, Invocation, Kernel } from "../kernel/index.ts";
 import { type FolderRules, whenBothChanged } from "../permission/index.ts";
 import type { Claims } from "./claims.ts";
 import { commonBase, textBehind, textOf } from "./common-base.ts";
-import { writersOf } from "./conflict-writers.ts";
+import { type Since, writersOf } from "./conflict-writers.ts";
 import { type Conflict, type Conflicts, type FoundConflict, isUndecided } from "./conflicts.ts";
 import { Content } from "./content.ts";
 import type { Disk } from "./disk.ts";
@@ -109,7 +109,7 @@ export class Syncing {
     const merges = new Map<string, MergedFile>();
     const translate = (target: EditTarget, block: string): Merged["splices"] => {
       const [file, text] = byBlock.get(block)!;
-      const merged = this.#merge(file, target, text, cause.actor);
+      const merged = this.#merge(file, target, text);
       merges.set(block, merged);
       return overwritten(target, merged.splices);
     };
@@ -273,7 +273,6 @@ export class Syncing {
     if (file.synced === undefined) return;
     const common = file.synced.base;
     const { kernel, conflicts } = this.#ports;
-    const theirs = DISK.actor;
     const unsaved = await kernel.tryOut(file.block, (target) => {
       const memory = target.read();
       const base = textOf(common, target);
@@ -287,10 +286,11 @@ export class Syncing {
         lost: memory,
         around: { before: [], after: [], lines: 0 },
       };
-      const mine = writersOf(target, conflict, sinceOf(common, theirs));
+      const mine = writersOf(target, conflict, sinceOf(common));
       return { version: target.version, conflicts: [{ ...conflict, mine }] };
     });
-    if (unsaved !== undefined) await conflicts.add(file, { ...unsaved, theirs, gone: true });
+    if (unsaved !== undefined)
+      await conflicts.add(file, { ...unsaved, theirs: DISK.actor, gone: true });
     this.leave(file);
   }
 
@@ -350,7 +350,7 @@ export class Syncing {
   async #foresee(file: MountedFile, found: FoundText, { actor }: Invocation): Promise<void> {
     if (!file.ahead && file.left === undefined && file.earlier.length === 0) return;
     const foreseen = await this.#ports.kernel.tryOut(file.block, (target) => ({
-      merged: this.#merge(file, target, found, actor),
+      merged: this.#merge(file, target, found),
       told: { version: target.version + 1, theirs: actor },
     }));
     await this.#keep(file, foreseen.merged, foreseen.told);
@@ -412,14 +412,14 @@ export class Syncing {
     oldest!.letGo();
   }
 
-  #merge(file: MountedFile, target: EditTarget, found: FoundText, theirs: string): MergedFile {
+  #merge(file: MountedFile, target: EditTarget, found: FoundText): MergedFile {
     const { level } = this.#ports.rules().levelOf(file.path);
     const memory = target.read();
     const common = commonBase(file, target, found);
     // A file that came back, and nobody knows what it was: what is there stands.
     const base = common === undefined ? memory : textBehind(common, target, found.text);
     const merged = mergeTexts({ base, memory, disk: found.text }, whenBothChanged(level));
-    const since = sinceOf(common, theirs);
+    const since = sinceOf(common);
     const conflicts = merged.conflicts.map((each) => ({
       ...each,
       mine: writersOf(target, each, since),
@@ -430,9 +430,10 @@ export class Syncing {
 
 type MergedFile = Omit<Merged, "conflicts"> & { readonly conflicts: readonly FoundConflict[] };
 
-function sinceOf(common: Base | undefined, theirs: string): Parameters<typeof writersOf>[2] {
+/** Also whoever changed the file by tools of its own is told of what it wrote to the block before. */
+function sinceOf(common: Base | undefined): Since {
   const base = common !== undefined && "version" in common ? common.version : undefined;
-  return { base, known: base ?? 0, theirs };
+  return { base, known: base ?? 0, except: DISK.actor };
 }
 
 interface Formed {
