@@ -16,6 +16,7 @@ import { type MergeConflict, type Merged, mergeTexts } from "./merge.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import { overwritten } from "./overwritten.ts";
 import { mayBeRead, withEarlier } from "./stale.ts";
+import { takenBack } from "./taken-back.ts";
 import { TakenEpoch } from "./taken-epoch.ts";
 import type { StagedSave } from "./staged-saves.ts";
 import { splicedBytes } from "./spliced-bytes.ts";
@@ -105,6 +106,7 @@ export class Syncing {
         return [file.block, [file, { ...text, isFresh }] as const];
       }),
     );
+    if (cause === DISK && !epoch.isBegun) await this.#takeBack(found);
     for (const [file, text] of byBlock.values()) await this.#foresee(file, text, cause);
     const merges = new Map<string, MergedFile>();
     const translate = (target: EditTarget, block: string): Merged["splices"] => {
@@ -341,6 +343,20 @@ export class Syncing {
       },
       answer: () => undefined,
     });
+  }
+
+  /** What took away what has returned is undone; what is taken in then is that both are the same. */
+  async #takeBack(found: readonly (readonly [MountedFile, FoundText])[]): Promise<void> {
+    const { kernel } = this.#ports;
+    const edit = await takenBack(kernel, found);
+    if (edit === undefined) return;
+    const blocks = found.map(([{ block }]) => block);
+    try {
+      await kernel.undoFiles(DISK, edit, blocks);
+    } catch (error) {
+      // Somebody was faster.
+      if (!(error instanceof KumikoError) || error.code !== "nothing_to_undo") throw error;
+    }
   }
 
   /**

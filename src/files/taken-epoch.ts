@@ -16,6 +16,11 @@ export class TakenEpoch {
     this.#number = number;
   }
 
+  /** Something of it is an Edit. */
+  get isBegun(): boolean {
+    return this.#edit !== undefined;
+  }
+
   is(number: number | undefined): boolean {
     return number !== undefined && number === this.#number;
   }

@@ -332,6 +332,12 @@ export class Kernel implements AsyncDisposable {
     );
   }
 
+  /** The same by who keeps files in step with their blocks, and only if it changed just these. */
+  async undoFiles(invocation: Invocation, edit: string, blocks: readonly string[]): Promise<void> {
+    await this.#checkWritable();
+    await this.#parts.undo.undoJust(blocks, invocation, edit);
+  }
+
   /** Switches it on again: the one named, or the one that the actor undid last. */
   async redo(invocation: Invocation, request: UndoRequest): Promise<Flipped> {
     await this.#checkWritable();

@@ -87,6 +87,16 @@ export class Undo {
     }
   }
 
+  /** Undoes an Edit, or a flip of one, if it changed just these blocks. */
+  async undoJust(blocks: readonly string[], invocation: Invocation, edit: string): Promise<void> {
+    const [, , target = edit] = FLIP.exec(edit) ?? [];
+    const row = await this.#ports.store.edit(target);
+    const wanted = new Set(blocks);
+    const isJust =
+      row?.blocks.length === wanted.size && row.blocks.every((each) => wanted.has(each));
+    if (isJust) await this.flip("undo", invocation, { edit });
+  }
+
   async #choose(what: Direction, invocation: Invocation, request: UndoRequest): Promise<Choice> {
     const { door, appends } = this.#ports;
     const { edit, actor = invocation.actor } = request;
