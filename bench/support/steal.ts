@@ -3,7 +3,7 @@
  * may be given away, and whoever wakes waits: what is measured then says more about the neighbours than about us.
  */
 import { readFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
+import { cpus } from "node:os";
 
 const TICK = 10;
 
@@ -21,6 +21,7 @@ function stolenTime(): number {
 export function watchSteal(): () => number {
   const begun = performance.now();
   const before = stolenTime();
-  return () =>
-    (stolenTime() - before) / ((performance.now() - begun) * availableParallelism() || 1);
+  // Of all processors, also of those that this process may not use: that is what is counted.
+  const { length: processors } = cpus();
+  return () => (stolenTime() - before) / ((performance.now() - begun) * processors || 1);
 }
