@@ -123,9 +123,10 @@ async function start(options: ServerOptions): Promise<RunningServer> {
   connected = connections;
   const folders = (): ReturnType<typeof foldersByKernel> => foldersByKernel(home);
   const surroundings = { connections, since, inAgent, folders };
-  front.add(...doorsOf(hall, home, surroundings, { equip: options.equipMcp }));
   const folder =
     options.folder === undefined ? undefined : await openNow(hall, home, options.folder, options);
+  // Nobody comes in before the rules hold that it was started with.
+  front.add(...doorsOf(hall, home, surroundings, { equip: options.equipMcp }));
   const url = `http://${urlHost(host)}:${port}`;
   await writeNote(place, { pid: process.pid, url, since, version, in_agent: inAgent });
   starting.defer(() => removeNote(place));
