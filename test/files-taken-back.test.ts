@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { Random } from "../src/base/index.ts";
 import { scaled, seed } from "./support/counts.ts";
-import { type Answer, Mounted } from "./support/mounted.ts";
+import { Mounted } from "./support/mounted.ts";
 
 const FIVE = "one\ntwo\nthree\nfour\nfive\n";
 const claude = { actor: "claude", kind: "agent" } as const;
@@ -45,6 +45,13 @@ async function blame(mounted: Mounted, path: string): Promise<Run[]> {
 
 async function authors(mounted: Mounted, path: string): Promise<string[]> {
   return [...new Set((await blame(mounted, path)).map(({ actor }) => actor))];
+}
+
+async function newestEdit(mounted: Mounted): Promise<string> {
+  const { versions } = await mounted.call<{ versions: { edit: string }[] }>("block_history", {
+    block_id: "a.txt",
+  });
+  return versions[0]!.edit;
 }
 
 describe("what git puts away and brings back", () => {
@@ -97,6 +104,27 @@ describe("what git puts away and brings back", () => {
   });
 });
 
+test("another branch and back leaves everything as it was, also where a file is not in both", async () => {
+  await using mounted = await repository({ "a.txt": FIVE });
+  git(mounted, "branch", "-q", "other");
+  mounted.write("new.txt", "new\n");
+  git(mounted, "add", ".");
+  git(mounted, "commit", "-qm", "second");
+  await mounted.text("new.txt");
+  await replaced(mounted, "a.txt", "two", "TWO");
+  await replaced(mounted, "a.txt", "four", "FOUR");
+  git(mounted, "commit", "-qam", "third");
+  const by = await blame(mounted, "a.txt");
+  const [mount] = mounted.mounts.list();
+  git(mounted, "checkout", "-q", "other");
+  await mount!.source.takingIn.changed({ changed: ["a.txt"], gone: ["new.txt"], renamed: [] });
+  expect(await mounted.text("a.txt")).toBe(FIVE);
+  git(mounted, "checkout", "-q", "-");
+  await mount!.source.takingIn.changed({ changed: ["a.txt", "new.txt"], gone: [], renamed: [] });
+  expect(await mounted.text("new.txt")).toBe("new\n");
+  expect(await blame(mounted, "a.txt")).toEqual(by);
+});
+
 describe("what somebody takes back in an editor, and brings back", () => {
   test("is the disk's Edit, which is undone when just that returns", async () => {
     await using mounted = await Mounted.with({ "a.txt": FIVE });
@@ -105,10 +133,7 @@ describe("what somebody takes back in an editor, and brings back", () => {
     const by = await blame(mounted, "a.txt");
     mounted.write("a.txt", FIVE);
     expect(await mounted.text("a.txt")).toBe(FIVE);
-    const history = async (): Promise<Answer[]> =>
-      (await mounted.call<{ versions: Answer[] }>("block_history", { block_id: "a.txt" })).versions;
-    const [taken] = await history();
-    expect(taken).toMatchObject({ actor: "disk" });
+    expect(await newestEdit(mounted)).not.toMatch(/-undoes-/);
     // People who want it back find it under that name.
     await mounted.call("block_undo", { actor: "disk" }, ann);
     expect(mounted.read("a.txt")).toBe(written);
@@ -120,7 +145,7 @@ describe("what somebody takes back in an editor, and brings back", () => {
     expect(await authors(mounted, "a.txt")).toEqual(["disk"]);
     mounted.write("a.txt", FIVE);
     expect(await mounted.text("a.txt")).toBe(FIVE);
-    expect((await history())[0]!["edit"]).toMatch(/-undoes-/);
+    expect(await newestEdit(mounted)).toMatch(/-undoes-/);
     await mounted.call("block_undo", { actor: "disk" }, ann);
     expect(mounted.read("a.txt")).toBe(written);
     expect(await blame(mounted, "a.txt")).toEqual(by);
@@ -132,10 +157,34 @@ describe("what somebody takes back in an editor, and brings back", () => {
       "kumiko.toml": '[mount]\nsave = "manual"\n',
     });
     await replaced(mounted, "a.txt", "two", "STAGED");
+    const staged = await mounted.text("a.txt");
     mounted.write("a.txt", `${FIVE}six\n`);
-    expect(await mounted.text("a.txt")).toBe(`${FIVE}six\n`.replace("two", "STAGED"));
-    mounted.write("a.txt", FIVE);
-    expect(await mounted.text("a.txt")).toBe(FIVE.replace("two", "STAGED"));
+    expect(await mounted.text("a.txt")).toBe(`${staged}six\n`);
+    // Just what the block said before: but what the file said was never that.
+    mounted.write("a.txt", staged);
+    expect(await mounted.text("a.txt")).toBe(staged);
+    expect(await newestEdit(mounted)).not.toMatch(/-undoes-/);
+  });
+
+  test("leaves alone what the same Edit changed before", async () => {
+    const before = Array.from({ length: 10 }, (_, at) => `${at}\n`).join("");
+    await using mounted = await Mounted.with({ "a.txt": before });
+    await mounted.text("a.txt");
+    const [mount] = mounted.mounts.list();
+    const written = async (text: string, epoch: number): Promise<void> => {
+      mounted.write("a.txt", text);
+      const told = { epoch, changed: ["a.txt"], gone: [], renamed: [] };
+      await mount!.source.takingIn.changed(told);
+      expect(await mounted.text("a.txt")).toBe(text);
+    };
+    await written(before.replace("1", "ONE"), 7);
+    await replaced(mounted, "a.txt", "9", "NINE");
+    const kept = mounted.read("a.txt");
+    await written(kept.replace("4", "FOUR"), 7);
+    // Its second part is taken back: undoing the Edit would take the first one away, too.
+    await written(kept, 8);
+    expect(mounted.read("a.txt")).toBe(kept);
+    expect(await newestEdit(mounted)).not.toMatch(/-undoes-/);
   });
 });
 
@@ -144,7 +193,6 @@ test("whatever returns, block and file say the same, and undoing every Edit give
   for (let round = 0; round < scaled(40); round += 1) {
     await using mounted = await Mounted.with({ "a.txt": FIVE });
     const texts = [FIVE];
-    const edits = new Set<string>();
     await mounted.text("a.txt");
     for (let step = 0; step < 8; step += 1) {
       const lines = mounted.read("a.txt").split("\n");
@@ -152,11 +200,7 @@ test("whatever returns, block and file say the same, and undoing every Edit give
       if (random.below(2) === 0) {
         const operation = { op: "replace", start_line: line, end_line: line + 1 };
         const operations = [{ ...operation, content: `claude ${round} ${step}` }];
-        const { edit } = await mounted.call<{ edit: string }>("block_edit", {
-          block_id: "a.txt",
-          operations,
-        });
-        edits.add(edit);
+        await mounted.call("block_edit", { block_id: "a.txt", operations });
       } else {
         lines[line] = `disk ${round} ${step}`;
         const isOld = random.below(3) > 0;

@@ -4,7 +4,7 @@ import { fcOptions } from "../../test/support/counts.ts";
 import { stamp } from "../../test/support/documents.ts";
 import { BlockDocument, type Splice } from "../blocks/index.ts";
 import { whenBothChanged } from "../permission/index.ts";
-import { writersOf } from "./conflict-writers.ts";
+import { writersIn } from "./conflict-writers.ts";
 import { mergeTexts } from "./merge.ts";
 
 const NAMES = ["ann", "bob", "claude"];
@@ -64,7 +64,7 @@ test("whoever has something in the lines of a conflict is named, whatever else w
         const { conflicts } = mergeTexts({ base, memory: document.read(), disk }, RULE);
         for (const conflict of conflicts) {
           const since = { base: version, known: version, except: "disk" };
-          const named = writersOf(document, conflict, since);
+          const named = writersIn(document, since)(conflict);
           const there = NAMES.filter((name) => conflict.memory.text.includes(`<${name}>`));
           expect(named).toEqual(expect.arrayContaining(there));
           expect(named).not.toEqual([]);
@@ -119,9 +119,9 @@ test.each([
     const base = document.read(1);
     const { conflicts } = mergeTexts({ base, memory: document.read(), disk }, RULE);
     const since = { base: 1, known: 1, except: "disk" };
-    expect(conflicts.map((each) => writersOf(document, each, since))).toEqual([named]);
+    expect(conflicts.map(writersIn(document, since))).toEqual([named]);
     // Without a version of that text nobody can tell: all of them are.
     const unknown = { ...since, base: undefined };
-    expect(writersOf(document, conflicts[0]!, unknown)).toEqual(["ann", ...named]);
+    expect(writersIn(document, unknown)(conflicts[0]!)).toEqual(["ann", ...named]);
   },
 );

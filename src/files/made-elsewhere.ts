@@ -1,7 +1,7 @@
 import type { EditTarget } from "../blocks/index.ts";
 import type { Invocation, Kernel } from "../kernel/index.ts";
 import { type FolderRules, whenBothChanged } from "../permission/index.ts";
-import { writersOf } from "./conflict-writers.ts";
+import { writersIn } from "./conflict-writers.ts";
 import { type Conflicts, isUndecided, type NewConflicts } from "./conflicts.ts";
 import { type Merged, mergeTexts } from "./merge.ts";
 import type { MountedFile } from "./mounted-file.ts";
@@ -35,10 +35,8 @@ export async function mergeMade(
     const base = typeof made.base === "string" ? made.base : target.read(made.base.version);
     const rule = whenBothChanged(ports.rules().levelOf(file.path).level);
     const merged = mergeTexts({ base, memory: target.read(), disk: made.text }, rule);
-    const found = merged.conflicts.map((each) => ({
-      ...each,
-      mine: writersOf(target, each, since),
-    }));
+    const writers = writersIn(target, since);
+    const found = merged.conflicts.map((each) => ({ ...each, mine: writers(each) }));
     return { merged, found: { conflicts: found, version: target.version + 1, theirs } };
   };
   const keep = async ({ found }: ReturnType<typeof merge>): Promise<void> => {

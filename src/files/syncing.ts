@@ -4,7 +4,7 @@ import type { AboutToBe, Invocation, Kernel } from "../kernel/index.ts";
 import { type FolderRules, whenBothChanged } from "../permission/index.ts";
 import type { Claims } from "./claims.ts";
 import { commonBase, textBehind, textOf } from "./common-base.ts";
-import { type Since, writersOf } from "./conflict-writers.ts";
+import { type Since, writersIn } from "./conflict-writers.ts";
 import { type Conflict, type Conflicts, type FoundConflict, isUndecided } from "./conflicts.ts";
 import { Content } from "./content.ts";
 import type { Disk } from "./disk.ts";
@@ -288,7 +288,7 @@ export class Syncing {
         lost: memory,
         around: { before: [], after: [], lines: 0 },
       };
-      const mine = writersOf(target, conflict, sinceOf(common));
+      const mine = writersIn(target, sinceOf(common))(conflict);
       return { version: target.version, conflicts: [{ ...conflict, mine }] };
     });
     if (unsaved !== undefined)
@@ -348,14 +348,13 @@ export class Syncing {
   /** What took away what has returned is undone; what is taken in then is that both are the same. */
   async #takeBack(found: readonly (readonly [MountedFile, FoundText])[]): Promise<void> {
     const { kernel } = this.#ports;
-    const edit = await takenBack(kernel, found);
-    if (edit === undefined) return;
-    const blocks = found.map(([{ block }]) => block);
-    try {
-      await kernel.undoFiles(DISK, edit, blocks);
-    } catch (error) {
-      // Somebody was faster.
-      if (!(error instanceof KumikoError) || error.code !== "nothing_to_undo") throw error;
+    for (const [edit, texts] of await takenBack(kernel, found)) {
+      try {
+        await kernel.undoFiles(DISK, edit, texts);
+      } catch (error) {
+        // It changed other files as well, or something else too; or somebody was faster.
+        if (!(error instanceof KumikoError) || error.code !== "nothing_to_undo") throw error;
+      }
     }
   }
 
@@ -435,11 +434,8 @@ export class Syncing {
     // A file that came back, and nobody knows what it was: what is there stands.
     const base = common === undefined ? memory : textBehind(common, target, found.text);
     const merged = mergeTexts({ base, memory, disk: found.text }, whenBothChanged(level));
-    const since = sinceOf(common);
-    const conflicts = merged.conflicts.map((each) => ({
-      ...each,
-      mine: writersOf(target, each, since),
-    }));
+    const writers = writersIn(target, sinceOf(common));
+    const conflicts = merged.conflicts.map((each) => ({ ...each, mine: writers(each) }));
     return { ...merged, conflicts };
   }
 }

@@ -3,25 +3,34 @@ import type { Kernel } from "../kernel/index.ts";
 import { DISK, type FoundText } from "./found-text.ts";
 import type { MountedFile } from "./mounted-file.ts";
 
+/** By Edit, what its blocks say without it. */
+type TakenBack = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+const NOTHING: TakenBack = new Map();
+
 /**
- * The Edit that was the last in all these files' blocks, if it was the disk's and without it they say just what is on disk now:
- * what it took away has returned, by `git stash pop`, another branch and back, or the undo of an editor. Undone rather than
- * written over, it returns with its authors, and they can still undo it. What others wrote is not the disk's to undo: to take it
- * away is an Edit of the disk, which people find and undo as such.
+ * The Edits that were the last in these files' blocks, if they were the disk's and without them all say just what is on disk now:
+ * what they took away has returned, by `git stash pop`, another branch and back, or the undo of an editor. Undone rather than
+ * written over, it returns with its authors, and they can still undo it. What others wrote is not the disk's to undo: to take
+ * it away is an Edit of the disk, which people find and undo as such.
  */
 export async function takenBack(
   kernel: Kernel,
   found: Iterable<readonly [MountedFile, Pick<FoundText, "text">]>,
-): Promise<string | undefined> {
-  let edit: string | undefined;
+): Promise<TakenBack> {
+  const edits = new Map<string, Map<string, string>>();
   for (const [file, { text }] of found) {
-    const newest = await kernel.tryOut(file.block, (target) =>
-      isAsOnDisk(file, target) ? newestWithoutWhich(target, text) : undefined,
-    );
-    if (newest === undefined || (edit ?? newest) !== newest) return undefined;
-    edit = newest;
+    const edit = await kernel.tryOut(file.block, (target) => {
+      // Of this one nothing is to be taken in.
+      if (target.current.length === text.length && target.read() === text) return "none";
+      return isAsOnDisk(file, target) ? newestWithoutWhich(target, text) : undefined;
+    });
+    if (edit === undefined) return NOTHING;
+    if (edit === "none") continue;
+    if (!edits.has(edit)) edits.set(edit, new Map());
+    edits.get(edit)!.set(file.block, text);
   }
-  return edit;
+  return edits;
 }
 
 /** Nobody has to decide about it, and the block has nothing that the file had not. */

@@ -332,10 +332,14 @@ export class Kernel implements AsyncDisposable {
     );
   }
 
-  /** The same by who keeps files in step with their blocks, and only if it changed just these. */
-  async undoFiles(invocation: Invocation, edit: string, blocks: readonly string[]): Promise<void> {
+  /** The same by who keeps files in step with their blocks, if these are all and say just this then. */
+  async undoFiles(
+    invocation: Invocation,
+    edit: string,
+    expected: ReadonlyMap<string, string>,
+  ): Promise<void> {
     await this.#checkWritable();
-    await this.#parts.undo.undoJust(blocks, invocation, edit);
+    await this.#parts.undo.flip("undo", invocation, { edit, expected });
   }
 
   /** Switches it on again: the one named, or the one that the actor undid last. */

@@ -14,6 +14,8 @@ export interface UndoRequest {
   /** The caller, unless another is named. */
   readonly actor?: string | undefined;
   readonly fingerprint?: string | undefined;
+  /** By block, what they say then: otherwise, or if it changed others, nothing is done. */
+  readonly expected?: ReadonlyMap<string, string> | undefined;
 }
 
 /** What an undo or a redo did. */
@@ -85,16 +87,6 @@ export class Undo {
         if (!tooLate || request.edit !== undefined || attempt >= ATTEMPTS) throw error;
       }
     }
-  }
-
-  /** Undoes an Edit, or a flip of one, if it changed just these blocks. */
-  async undoJust(blocks: readonly string[], invocation: Invocation, edit: string): Promise<void> {
-    const [, , target = edit] = FLIP.exec(edit) ?? [];
-    const row = await this.#ports.store.edit(target);
-    const wanted = new Set(blocks);
-    const isJust =
-      row?.blocks.length === wanted.size && row.blocks.every((each) => wanted.has(each));
-    if (isJust) await this.flip("undo", invocation, { edit });
   }
 
   async #choose(what: Direction, invocation: Invocation, request: UndoRequest): Promise<Choice> {
@@ -181,7 +173,7 @@ export class Undo {
   async #carryOut(
     { row, active, flip: named }: Choice,
     invocation: Invocation,
-    { fingerprint }: UndoRequest,
+    { fingerprint, expected }: UndoRequest,
   ): Promise<Flipped> {
     if (!active) await this.#checkUnmaking(invocation, row);
     const told = new Map<string, Pick<FlippedBlock, "diff" | "stayed">>();
@@ -209,6 +201,8 @@ export class Undo {
           const before = document.read();
           const after = new ReplayedText(before);
           after.apply({ kind: "text", splices: flip.splices });
+          if (expected !== undefined && expected.get(block) !== after.toString())
+            throw notAsExpected(block, row);
           const { version } = document;
           const names = { oldName: `version ${version}`, newName: `version ${version + 1}` };
           const diff = unifiedDiff(before, after.toString(), names);
@@ -256,6 +250,14 @@ export function undoneBy(edit: string): string | undefined {
 /** What a file held when it was loaded was nobody's Edit: to undo it would empty the file. */
 function isLoading(block: string, row: EditRow, [first]: readonly { edit: string }[]): boolean {
   return block.startsWith("@") && row.actor === "disk" && first?.edit === row.edit;
+}
+
+function notAsExpected(block: string, { edit }: EditRow): KumikoError {
+  return new KumikoError(
+    "nothing_to_undo",
+    `Edit ${edit} is not all that ${block} has to be rid of, or it is more than that.`,
+    { edit, block },
+  );
 }
 
 function unknownEdit(edit: string): KumikoError {
