@@ -118,15 +118,17 @@ async function start(options: ServerOptions): Promise<RunningServer> {
     patience: PATIENCE,
     timers: options.timers,
   });
+  const open = async (): Promise<FoundFolder | undefined> =>
+    options.folder === undefined ? undefined : await openNow(hall, home, options.folder, options);
+  // Nobody comes in before the rules hold that it is started with. Otherwise nobody waits for the folder.
+  const guarded = options.settings === undefined ? undefined : await open();
   const front = starting.use(await listen(hall, { ...options, host }));
   const { connections, port } = front;
   connected = connections;
   const folders = (): ReturnType<typeof foldersByKernel> => foldersByKernel(home);
   const surroundings = { connections, since, inAgent, folders };
-  const folder =
-    options.folder === undefined ? undefined : await openNow(hall, home, options.folder, options);
-  // Nobody comes in before the rules hold that it was started with.
   front.add(...doorsOf(hall, home, surroundings, { equip: options.equipMcp }));
+  const folder = guarded ?? (await open());
   const url = `http://${urlHost(host)}:${port}`;
   await writeNote(place, { pid: process.pid, url, since, version, in_agent: inAgent });
   starting.defer(() => removeNote(place));
