@@ -8,36 +8,20 @@ import {
   unlinkSync,
 } from "node:fs";
 import { KumikoError } from "../base/index.ts";
-import { hasAttributes, isPlain, knownAttributes, noteAttributes } from "./attributes.ts";
-import type { Folder, Place } from "./contained.ts";
+import type { Place } from "./contained.ts";
 import type { Content } from "./content.ts";
-import { hasCode, unwritable } from "./disk-errors.ts";
-import { type FileStat, hasSameRights, sameIdentity, statAt, statOf } from "./file-stat.ts";
-import { writeInPlace } from "./in-place.ts";
-import { ReplacedFile } from "./replaced-file.ts";
+import { hasCode, isSystemError, unwritable } from "./disk-errors.ts";
+import { type FileStat, sameIdentity, statAt, statOf } from "./file-stat.ts";
+import { type Keeping, replace, type Saved, settling, type StagedFile } from "./replacing.ts";
 import { absent, moved, type Spot } from "./spot.ts";
-import { checkWritable, Staged } from "./staged.ts";
-import {
-  openFile,
-  type OpenFile,
-  PIECE,
-  readOpen,
-  readOpenAtOnce,
-  readSpot,
-  readSpotHead,
-  type WholeFile,
-} from "./whole-file.ts";
+import { Staged } from "./staged.ts";
+import { temporaryName } from "./temporary-name.ts";
+import { compareThere, readSpot, readSpotHead, type WholeFile } from "./whole-file.ts";
 
 export type { FileIdentity, FileStat } from "./file-stat.ts";
 
 /** What the caller believes to be there. */
 type Expected = Content | "absent";
-
-export interface Saved {
-  readonly stat: FileStat;
-  /** Resolves when the folder's entry is on the disk as well: from then on a power cut cannot bring back the old file. */
-  readonly settled: Promise<void>;
-}
 
 /** Undefined when there is no such file. */
 export function stat(place: Place): FileStat | undefined {
@@ -74,21 +58,20 @@ export function readHead(
  * sees all of the old or all of the new. It answers when the bytes are on the disk and in place.
  *
  * Mode and owner (as far as permitted) are kept, and so are access lists and other attributes: a file that has some, or
- * several names, is written in place. Between the last look at what is there and the rename lie some
- * hundred microseconds in which another program's write is not seen.
+ * several names, is written in place.
  */
 export async function save(
   place: Place,
   bytes: Uint8Array,
-  { expected, mode = 0o666, staged, settle = true }: Saving,
+  { expected, mode = 0o666, staged, settle = true, keeping }: Saving,
 ): Promise<Saved> {
   if (staged !== undefined && expected !== "absent")
-    return staged.save(bytes, { expected, settle });
+    return staged.save(bytes, { expected, settle, keeping });
   using spot = place.folder.spot(place.path, { make: expected === "absent" });
   try {
     return expected === "absent"
       ? await create(spot, bytes, mode)
-      : await replace(spot, bytes, { expected, settle });
+      : await replace(spot, bytes, { expected, settle, keeping });
   } catch (error) {
     if (expected === "absent") spot.unmake();
     throw unwritable(error, place.path);
@@ -102,6 +85,7 @@ interface Saving {
   readonly staged?: StagedFile | undefined;
   /** False when the caller sees to it that the folder's entry gets to the disk, for many saves at once. */
   readonly settle?: boolean;
+  readonly keeping?: Keeping | undefined;
 }
 
 /** What `Saved.settled` promises, for a file that was saved without it; nothing when its folder has gone since. */
@@ -112,87 +96,16 @@ export async function settleFolder(place: Place): Promise<void> {
   await open.settle();
 }
 
-/**
- * Bytes that are to be put in the place of a file, beside it and on their way to the disk; undefined when there is no
- * file that could be replaced by a rename. It is looked at again before that, so `seen` may be of a while ago. The caller
- * owns them.
- */
-export function stage(place: Place, bytes: Uint8Array, seen?: FileStat): StagedFile | undefined {
-  const { folder, path } = place;
-  // It is looked at whether the folder is still there when this is put in place.
-  const spot = folder.spot(path, { unchecked: true });
-  let staged: StagedFile | undefined;
-  try {
-    const old = seen ?? fileAt(spot);
-    if (old !== undefined && old.links === 1 && bytes.length <= PIECE)
-      staged = new StagedFile(folder, spot, Staged.writeAtOnce(spot, bytes, old), old);
-    return staged;
-  } finally {
-    if (staged === undefined) spot[Symbol.dispose]();
-  }
-}
-
-/** Undefined when there is none, or something else. */
-function fileAt(spot: Spot): FileStat | undefined {
-  const found = statAt(spot.target, spot.path);
-  return found?.isFile() === true ? statOf(found) : undefined;
-}
-
-export class StagedFile implements Disposable {
-  readonly #folder: Folder;
-  readonly #spot: Spot;
-  readonly #staged: Staged;
-  readonly #old: FileStat;
-  readonly #synced: Promise<void>;
-  readonly #asked: Promise<boolean> | undefined;
-
-  constructor(folder: Folder, spot: Spot, staged: Staged, old: FileStat) {
-    this.#folder = folder;
-    this.#spot = spot;
-    this.#staged = staged;
-    this.#old = old;
-    this.#synced = staged.sync();
-    // Asked meanwhile, of a file that was not made here.
-    this.#asked = isPlain(old) ? undefined : hasAttributes(spot, old);
-    // Told to whoever saves.
-    this.#synced.catch(() => undefined);
-    this.#asked?.catch(() => undefined);
-  }
-
-  async save(bytes: Uint8Array, how: Replacing): Promise<Saved> {
-    try {
-      await this.#synced;
-      if (this.#asked !== undefined) await this.#asked;
-      // Another folder may stand in the place of this one by now: who reads there would not find what was saved here.
-      this.#folder.check();
-      return await putInPlace(this.#spot, this.#staged, { ...how, old: this.#old, bytes });
-    } catch (error) {
-      throw unwritable(error, this.#spot.path);
-    }
-  }
-
-  /** What is still in use is closed when that is done: its number would be another file's by then. */
-  [Symbol.dispose](): void {
-    this.#staged.remove();
-    const end = (): void => {
-      this.#staged[Symbol.dispose]();
-      this.#spot[Symbol.dispose]();
-    };
-    void Promise.allSettled([this.#synced, this.#asked]).then(end);
-  }
-}
-
-/** Removes a file that is what was expected, or a link whatever it leads to. */
+/** Removes a file that is what was expected. */
 export async function remove(
   place: Place,
-  { expected }: { readonly expected: Content | "link" },
+  { expected }: { readonly expected: Content },
 ): Promise<{ readonly settled: Promise<void> }> {
   using spot = place.folder.spot(place.path);
   try {
-    if (expected === "link") refuseIfNoLink(spot);
-    else await compareThere(spot, expected);
+    const last = await compareThere(spot, expected);
     spot.stands();
-    unlinkSync(spot.target);
+    takeAway(spot, last.stat);
     return { settled: settling(spot) };
   } catch (error) {
     throw hasCode(error, "ENOENT") ? absent(place.path) : unwritable(error, place.path);
@@ -237,84 +150,6 @@ async function create(spot: Spot, bytes: Uint8Array, mode: number): Promise<Save
   return { stat: staged.inPlace(), settled: settling(spot) };
 }
 
-interface Replacing {
-  readonly expected: Content;
-  readonly settle: boolean;
-}
-
-async function replace(spot: Spot, bytes: Uint8Array, how: Replacing): Promise<Saved> {
-  const found = statAt(spot.target, spot.path);
-  if (found === undefined) throw absent(spot.path);
-  if (!found.isFile()) throw moved(spot.path);
-  const old = statOf(found);
-  if (old.links > 1 || (await hasAttributes(spot, old))) {
-    const before = await compareThere(spot, how.expected);
-    return writtenInPlace(spot, before, bytes);
-  }
-  using staged = await Staged.write(spot, bytes, old);
-  await staged.sync();
-  return await putInPlace(spot, staged, { ...how, old, bytes });
-}
-
-interface Ready extends Replacing {
-  /** What was there when it was staged. */
-  readonly old: FileStat;
-  readonly bytes: Uint8Array;
-}
-
-async function putInPlace(
-  spot: Spot,
-  staged: Staged,
-  { old, bytes, expected, settle }: Ready,
-): Promise<Saved> {
-  using there = ReplacedFile.open(spot);
-  let { stat: last } = there;
-  if (last.links > 1 || !isPlain(last) || !there.holds(expected)) {
-    // Asked before the last look: nothing is waited for behind that.
-    await hasAttributes(spot, last);
-    const now = await compare(spot, there, expected);
-    last = now.stat;
-    // Somebody gave the file a second name or an attribute while it was staged: a rename would part it from them.
-    if (last.links > 1 || !isPlain(last)) return writtenInPlace(spot, now, bytes);
-  }
-  if (!hasSameRights(last, old)) {
-    checkWritable(spot, last);
-    staged.keep(last);
-  }
-  spot.stands();
-  there.beforeRename();
-  renameSync(staged.target, spot.target);
-  return {
-    stat: staged.inPlace(),
-    settled: settle ? settling(spot) : Promise.resolve(),
-  };
-}
-
-async function writtenInPlace(spot: Spot, before: WholeFile, bytes: Uint8Array): Promise<Saved> {
-  const hadSome = knownAttributes(before.stat);
-  const written = await writeInPlace(spot, before, bytes);
-  if (hadSome !== undefined) noteAttributes(written, hadSome);
-  return { stat: written, settled: Promise.resolve() };
-}
-
-async function compareThere(spot: Spot, expected: Content): Promise<WholeFile> {
-  using file = openFile(spot);
-  if (file === undefined) throw absent(spot.path);
-  return await compare(spot, file, expected);
-}
-
-/** What was just opened there, when it is what was expected. What is small is not left between the look and what follows it. */
-async function compare(spot: Spot, file: OpenFile, expected: Content): Promise<WholeFile> {
-  const isLarge = file.stat.size > PIECE;
-  const found = isLarge ? await readOpen(spot, file, Infinity) : readOpenAtOnce(spot, file);
-  if (!found.content.equals(expected)) throw moved(spot.path);
-  if (isLarge) {
-    const after = statAt(spot.target, spot.path);
-    if (after === undefined || !sameIdentity(statOf(after), found.stat)) throw moved(spot.path);
-  }
-  return found;
-}
-
 /** A crash between the two calls leaves both names for the one file: nothing is lost, and either can be removed. */
 function moveFile(source: Spot, target: Spot): void {
   try {
@@ -350,17 +185,29 @@ function renameOverOwn(source: string, spot: Spot): void {
   }
 }
 
-function refuseIfNoLink(spot: Spot): void {
-  const found = statAt(spot.target, spot.path);
-  if (found === undefined) throw absent(spot.path);
-  if (!found.isSymbolicLink()) throw moved(spot.path);
+/** Removes what was looked at and nothing else: what somebody put there since gets its name back. */
+function takeAway(spot: Spot, last: FileStat): void {
+  const aside = spot.beside(temporaryName());
+  renameSync(spot.target, aside);
+  const found = statOf(lstatSync(aside, { bigint: true }));
+  if (!sameIdentity(found, last)) {
+    putBack(aside, spot.target);
+    throw moved(spot.path);
+  }
+  unlinkSync(aside);
 }
 
-/** Nobody has to wait for it: a failure is told to whoever does. */
-function settling(spot: Spot): Promise<void> {
-  const settled = spot.settle();
-  settled.catch(() => undefined);
-  return settled;
+/** Unless there is something by now: then whoever put it there was last. */
+function putBack(aside: string, target: string): void {
+  try {
+    linkSync(aside, target);
+  } catch (error) {
+    if (hasCode(error, "EEXIST")) return unlinkSync(aside);
+    if (!isSystemError(error)) throw error;
+    // A folder, or a file system without hard links.
+    return renameSync(aside, target);
+  }
+  return unlinkSync(aside);
 }
 
 function ifThere<T>(look: () => T): T | undefined {

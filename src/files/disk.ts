@@ -13,20 +13,16 @@ import {
   remove,
   save,
   settleFolder,
-  stage,
   stat,
-  type StagedFile,
 } from "./disk-file.ts";
-import { sameIdentity } from "./file-stat.ts";
+import { restOf, sameIdentity } from "./file-stat.ts";
+import { type Keeping, stage, type StagedFile } from "./replacing.ts";
 import { isTemporaryName } from "./temporary-name.ts";
 import type { WholeFile } from "./whole-file.ts";
 
 /** How often, and after how many milliseconds, a file is read again that is just being written. */
 const PATIENCE = 20;
 const PAUSE = 10;
-/** Milliseconds since its last change after which a file is taken for whole; one that lost most of itself, later. */
-const REST = 100;
-const REST_SHRUNK = 400;
 /** How often a file is looked at that does not come to rest: then it is taken as it is. */
 const LOOKS = 20;
 /** What the gate of paths and handles says of a place in which there is something else than a file. */
@@ -133,8 +129,7 @@ export class Disk {
     let found = this.identity(path);
     for (let look = 1; found !== undefined && look < LOOKS; look++) {
       if (known !== undefined && sameIdentity(found, known)) return found;
-      const hasShrunk = known !== undefined && found.size < known.size / 2;
-      const rest = hasShrunk ? REST_SHRUNK : REST;
+      const rest = restOf(found, known);
       const age = this.#clock.now() - Number(found.nanoseconds / 1_000_000n);
       if (age >= rest) return found;
       await this.#pause(Math.min(rest, rest - age));
@@ -198,11 +193,12 @@ export class Disk {
     path: string,
     bytes: Uint8Array,
     expected: Content | "absent",
-    staged?: StagedFile,
+    { staged, keeping }: { staged?: StagedFile | undefined; keeping?: Keeping | undefined } = {},
   ): Promise<FileStat | "moved"> {
     try {
       const isNew = expected === "absent";
-      const saved = await save(this.#place(path), bytes, { expected, staged, settle: isNew });
+      const how = { expected, staged, keeping, settle: isNew };
+      const saved = await save(this.#place(path), bytes, how);
       if (isNew) void this.#settled(path, saved.settled);
       else this.#unsettled.set(dirname(path), path);
       return saved.stat;

@@ -9,6 +9,7 @@ import type { FileStat } from "./file-stat.ts";
 import { isAsInGitIndex } from "./git-index.ts";
 import { Following } from "./following.ts";
 import { DISK, type FoundText } from "./found-text.ts";
+import { LateWrites } from "./late-writes.ts";
 import { type Base, Ledger, withMask } from "./ledger.ts";
 import { type MadeElsewhere, mergeMade } from "./made-elsewhere.ts";
 import { Making } from "./making.ts";
@@ -31,6 +32,8 @@ export interface FileSourceOptions {
   rules(): FolderRules;
   /** What is known of files is written down, or why not. */
   onRecorded(error?: unknown): void;
+  /** What a program wrote to a file just when it was replaced could not be taken in. */
+  onLost(path: string, error: unknown): void;
   readonly largest: number;
   /** Whether files are written only when somebody says so. */
   readonly manual: boolean;
@@ -48,6 +51,7 @@ export class FileSource implements AsyncDisposable {
   readonly standing: Standing;
   readonly #options: FileSourceOptions;
   readonly #ledger: Ledger;
+  readonly #late: LateWrites;
   readonly #syncing: Syncing;
   readonly #deciding: Deciding;
   readonly #following: Following;
@@ -65,7 +69,14 @@ export class FileSource implements AsyncDisposable {
     });
     const claims = new Claims(clock);
     const files = new MountedFiles({ kernel, name, disk });
+    const late = new LateWrites({
+      timers,
+      clock,
+      take: (written) => this.takingIn.late(written),
+      onLost: ({ path }, error) => options.onLost(path, error),
+    });
     const syncing = new Syncing({
+      late,
       kernel,
       disk,
       conflicts,
@@ -90,6 +101,7 @@ export class FileSource implements AsyncDisposable {
     const following = new Following({ kernel, disk, files, ledger, syncing });
     const refresh = (file: MountedFile) => this.refresh(file);
     this.#ledger = ledger;
+    this.#late = late;
     this.claims = claims;
     this.files = files;
     this.#syncing = syncing;
@@ -97,7 +109,18 @@ export class FileSource implements AsyncDisposable {
     this.#following = following;
     this.#deciding = new Deciding({ kernel, conflicts, syncing });
     this.making = new Making({ kernel, disk, files, ledger, syncing, saving, refresh });
-    this.takingIn = new TakingIn({ kernel, disk, files, claims, syncing, saving, following });
+    this.takingIn = new TakingIn({
+      kernel,
+      disk,
+      files,
+      claims,
+      syncing,
+      saving,
+      following,
+      get largest() {
+        return options.largest;
+      },
+    });
     this.standing = new Standing({
       kernel,
       name,
@@ -256,6 +279,7 @@ export class FileSource implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.saving[Symbol.asyncDispose]();
+    await this.#late[Symbol.asyncDispose]();
     await this.#ledger[Symbol.asyncDispose]();
   }
 

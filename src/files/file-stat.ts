@@ -43,6 +43,15 @@ export function sameIdentity(left: FileIdentity, right: FileIdentity): boolean {
   );
 }
 
+/** Milliseconds since its last change after which a file is taken for whole; one that lost most of itself, later. */
+const REST = 100;
+const REST_SHRUNK = 400;
+
+/** How long after its last change a file is taken for whole that was known as another. */
+export function restOf(found: FileIdentity, known: FileIdentity | undefined): number {
+  return known !== undefined && found.size < known.size / 2 ? REST_SHRUNK : REST;
+}
+
 export function hasSameRights(left: FileStat, right: FileStat): boolean {
   return left.mode === right.mode && left.uid === right.uid && left.gid === right.gid;
 }

@@ -57,12 +57,6 @@ export class FolderHandle implements Disposable {
     return `/proc/self/fd/${this.#descriptor}/${name}`;
   }
 
-  /** The same for another process of ours; undefined where names are not looked up below a handle. */
-  atForOthers(name: string): string | undefined {
-    if (this.#closed || this.#descriptor === undefined) return undefined;
-    return `/proc/${process.pid}/fd/${this.#descriptor}/${name}`;
-  }
-
   /** Where it stands now. */
   whereabouts(): string {
     if (this.#descriptor === undefined) return realpathSync.native(this.#path);

@@ -2,6 +2,7 @@ import { KumikoError } from "../base/index.ts";
 import type { Invocation } from "../kernel/index.ts";
 import type { Content } from "./content.ts";
 import type { Disk } from "./disk.ts";
+import type { Base } from "./ledger.ts";
 import { type FileIdentity, type FileStat, sameIdentity } from "./file-stat.ts";
 import { readText, type TextForm } from "./text-form.ts";
 
@@ -12,6 +13,8 @@ export interface FoundText {
   readonly identity: FileIdentity;
   /** It is known to be made of what was last on disk, not of what was there before a save of ours. */
   readonly isFresh?: boolean;
+  /** It is in a file that we have replaced, and this is what it was made of. */
+  readonly madeOf?: Base;
 }
 
 /** What was found in the place of a file. */
@@ -70,9 +73,19 @@ async function readFound(
   if (read === undefined) return { kind: "absent" };
   if (read instanceof KumikoError) return { kind: "unreadable", error: read };
   const { bytes, stat: identity, content } = read;
-  const text = readText(bytes, largest, before);
-  if ("why" in text) return { kind: "unreadable", error: notText(path, text.why) };
+  const text = textIn(path, bytes, { largest, before });
+  if (text instanceof KumikoError) return { kind: "unreadable", error: text };
   return { kind: "text", ...text, content, identity };
+}
+
+/** What a file's bytes say; an error when they are no text. */
+export function textIn(
+  path: string,
+  bytes: Uint8Array,
+  { largest, before }: { readonly largest: number; readonly before?: TextForm | undefined },
+): { readonly text: string; readonly form: TextForm } | KumikoError {
+  const text = readText(bytes, largest, before);
+  return "why" in text ? notText(path, text.why) : text;
 }
 
 function notText(path: string, why: string): KumikoError {

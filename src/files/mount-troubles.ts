@@ -98,6 +98,12 @@ export class MountTroubles {
     return this.came("records", this.#error(why, {}, { cause }));
   }
 
+  /** What another program wrote to a file while it was being replaced. */
+  ofLost(path: string, cause: unknown): void {
+    const why = `What another program wrote to ${path} at the moment of a save could not be merged, and is not in it: ${messageOf(cause)}`;
+    this.came(`lost ${path}`, this.#error(why, { path }, { cause }));
+  }
+
   /** A file like .gitignore that cannot be read ignores nothing. */
   ofRuleFile(path: string, reason: string): void {
     const why = `${path} cannot be read (${reason}): what it names is not ignored.`;

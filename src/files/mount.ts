@@ -132,6 +132,7 @@ export class Mount implements AsyncDisposable {
           onSettled: (path, error) => troubles.ofSettling(path, error),
         }),
         onRecorded: (error) => troubles.ofRecords(error),
+        onLost: (path, error) => troubles.ofLost(path, error),
         rules: () => inForce.rules,
         get largest() {
           return inForce.largest;

@@ -48,11 +48,6 @@ export class Spot implements Disposable {
     return this.#folder.at(this.name);
   }
 
-  /** The same for another program; undefined where that cannot be said. */
-  get targetForOthers(): string | undefined {
-    return this.#folder.atForOthers(this.name);
-  }
-
   /** Refuses when the folder was moved since, so that nothing is put where it does not belong any more. */
   stands(): void {
     // What is in the root itself goes wherever that goes.

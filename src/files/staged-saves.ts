@@ -1,5 +1,5 @@
 import type { Content } from "./content.ts";
-import type { StagedFile } from "./disk-file.ts";
+import type { StagedFile } from "./replacing.ts";
 import type { Synced } from "./ledger.ts";
 import type { TextForm } from "./text-form.ts";
 

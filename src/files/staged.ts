@@ -11,7 +11,6 @@ import {
   write,
   writeSync,
 } from "node:fs";
-import { noteAttributes } from "./attributes.ts";
 import { hasCode, isSystemError } from "./disk-errors.ts";
 import { type FileStat, statOf } from "./file-stat.ts";
 import type { Spot } from "./spot.ts";
@@ -80,7 +79,7 @@ export class Staged implements Disposable {
 
   /** Takes over owner and mode. The owner first: changing it clears bits of the mode. */
   keep(old: FileStat): void {
-    const mine = this.#stat();
+    const mine = this.stat();
     const isOwn = mine.uid === old.uid && mine.gid === old.gid;
     if (!isOwn && !this.#give(old.uid, old.gid)) this.#give(mine.uid, old.gid);
     if (!isOwn || mine.mode !== old.mode) fchmodSync(this.#descriptor, old.mode);
@@ -92,8 +91,7 @@ export class Staged implements Disposable {
    */
   inPlace(): FileStat {
     this.#there = false;
-    const now = this.#stat();
-    noteAttributes(now, false);
+    const now = this.stat();
     this.#close();
     return now;
   }
@@ -120,7 +118,8 @@ export class Staged implements Disposable {
     closeSync(this.#descriptor);
   }
 
-  #stat(): FileStat {
+  /** As it is now, whatever it is called. */
+  stat(): FileStat {
     return statOf(fstatSync(this.#descriptor, { bigint: true }));
   }
 

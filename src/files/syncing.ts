@@ -8,9 +8,10 @@ import { type Since, writersIn } from "./conflict-writers.ts";
 import { type Conflict, type Conflicts, type FoundConflict, isUndecided } from "./conflicts.ts";
 import { Content } from "./content.ts";
 import type { Disk } from "./disk.ts";
-import type { StagedFile } from "./disk-file.ts";
+import type { StagedFile } from "./replacing.ts";
 import { type FileStat, sameIdentity } from "./file-stat.ts";
 import { DISK, type Found, type FoundText, readAtRest } from "./found-text.ts";
+import type { LateWrites } from "./late-writes.ts";
 import type { Base, Ledger, Synced } from "./ledger.ts";
 import { type MergeConflict, type Merged, mergeTexts } from "./merge.ts";
 import type { MountedFile } from "./mounted-file.ts";
@@ -19,6 +20,7 @@ import { mayBeRead, withEarlier } from "./stale.ts";
 import { takenBack } from "./taken-back.ts";
 import { TakenEpoch } from "./taken-epoch.ts";
 import type { StagedSave } from "./staged-saves.ts";
+import type { ReplacedFile } from "./replaced-file.ts";
 import { splicedBytes } from "./spliced-bytes.ts";
 import { afterSaving, type TextForm, writeText } from "./text-form.ts";
 import { PIECE } from "./whole-file.ts";
@@ -32,6 +34,7 @@ export interface SyncingPorts {
   readonly kernel: Kernel;
   readonly disk: Disk;
   readonly ledger: Ledger;
+  readonly late: LateWrites;
   readonly conflicts: Conflicts;
   rules(): FolderRules;
   /** Who announced a change of this path. */
@@ -98,15 +101,17 @@ export class Syncing {
     cause: Invocation,
     epoch = new TakenEpoch(this.#ports.kernel),
   ): Promise<MountedFile[]> {
-    const { kernel } = this.#ports;
+    const { kernel, late } = this.#ports;
     if (found.length === 0) return [];
+    late.noticed();
     const byBlock = new Map(
       found.map(([file, text]) => {
         const isFresh = cause.actor !== DISK.actor || this.#isGits(file, text);
         return [file.block, [file, { ...text, isFresh }] as const];
       }),
     );
-    if (cause === DISK && !epoch.isBegun) await this.#takeBack(found);
+    if (cause === DISK && !epoch.isBegun)
+      await this.#takeBack(found.filter(([, { madeOf }]) => madeOf === undefined));
     for (const [file, text] of byBlock.values()) await this.#foresee(file, text, cause);
     const merges = new Map<string, MergedFile>();
     const translate = (target: EditTarget, block: string): Merged["splices"] => {
@@ -130,11 +135,16 @@ export class Syncing {
     );
     const unsaved: MountedFile[] = [];
     for (const { block, version } of changed.changes) {
-      const [file, { text, form, content, identity }] = byBlock.get(block)!;
+      const [file, { text, form, content, identity, madeOf }] = byBlock.get(block)!;
       const merged = merges.get(block)!;
       file.version = Math.max(file.version, version);
       const base = merged.text === text ? { version } : { text };
       await this.#keep(file, merged, { version, theirs: cause.actor });
+      if (madeOf !== undefined) {
+        // The file is still what we wrote.
+        if (!file.waits) unsaved.push(file);
+        continue;
+      }
       // What its block had when it went is in the merged text now, or in a conflict about it.
       if (file.synced === undefined) await this.#ports.conflicts.close(block, isGone);
       this.#synced(file, { base, content, identity, form });
@@ -198,9 +208,15 @@ export class Syncing {
     file: MountedFile,
     { version, bytes, content, form, file: staged }: Formed & { readonly version: number },
   ): Promise<boolean> {
-    const { disk, conflicts } = this.#ports;
+    const { disk, late, conflicts } = this.#ports;
     const { synced } = file;
-    const identity = await disk.save(file.path, bytes, synced?.content ?? "absent", staged);
+    const keeping = synced && {
+      identity: synced.identity,
+      keep: (replaced: ReplacedFile, uncompared?: Uint8Array) =>
+        late.keep(replaced, { file, synced }, uncompared),
+    };
+    const expected = synced?.content ?? "absent";
+    const identity = await disk.save(file.path, bytes, expected, { staged, keeping });
     if (identity === "moved") return false;
     file.seen = identity;
     // Whoever makes it anew has decided what it says.
@@ -244,11 +260,11 @@ export class Syncing {
   /** Who announced what was found. */
   async announcedBy(
     file: MountedFile,
-    { text: after }: FoundText,
+    { text: after, madeOf }: FoundText,
   ): Promise<Invocation | undefined> {
     const { claims, kernel } = this.#ports;
     if (!claims.isAnnounced(file.path)) return undefined;
-    const { base } = file.synced ?? {};
+    const base = madeOf ?? file.synced?.base;
     const before =
       base === undefined ? "" : await kernel.tryOut(file.block, (target) => textOf(base, target));
     return claims.of(file.path, { before, after });
@@ -430,7 +446,7 @@ export class Syncing {
   #merge(file: MountedFile, target: EditTarget, found: FoundText): MergedFile {
     const { level } = this.#ports.rules().levelOf(file.path);
     const memory = target.read();
-    const common = commonBase(file, target, found);
+    const common = found.madeOf ?? commonBase(file, target, found);
     // A file that came back, and nobody knows what it was: what is there stands.
     const base = common === undefined ? memory : textBehind(common, target, found.text);
     const merged = mergeTexts({ base, memory, disk: found.text }, whenBothChanged(level));

@@ -1,8 +1,12 @@
+import { KumikoError } from "../base/index.ts";
 import type { Invocation, Kernel } from "../kernel/index.ts";
 import type { Claims } from "./claims.ts";
+import { Content } from "./content.ts";
 import type { Disk } from "./disk.ts";
 import type { Following } from "./following.ts";
-import { DISK, type FoundText } from "./found-text.ts";
+import { DISK, type FoundText, textIn } from "./found-text.ts";
+import type { LateWrite } from "./late-writes.ts";
+import type { Base } from "./ledger.ts";
 import type { Stamp } from "./look.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import type { MountedFiles } from "./mounted-files.ts";
@@ -19,6 +23,8 @@ export interface TakingInPorts {
   readonly syncing: Syncing;
   readonly saving: Saving;
   readonly following: Following;
+  /** Bytes above which a file is not read as text. */
+  readonly largest: number;
 }
 
 /** What is known to have changed on disk, all of it by one cause. */
@@ -46,6 +52,22 @@ export class TakingIn {
     const ahead = await files.queue.run([file.block], () => syncing.catchUp(file, invocation));
     if (ahead) await saving.saveAll([file.block]);
     claims.end(file.path, invocation);
+  }
+
+  /** What a program wrote to a file after we had put another in its place. Gives what it will write to next. */
+  async late({ file, synced, base, bytes, identity }: LateWrite): Promise<Base> {
+    const { files, syncing, saving } = this.#ports;
+    const found = textIn(file.path, bytes, { largest: this.#ports.largest, before: synced.form });
+    if (found instanceof KumikoError) throw found;
+    const late = { ...found, content: Content.of(bytes), identity, madeOf: base };
+    const unsaved = await files.queue.run([file.block], async () => {
+      // Who took the file away took that with it.
+      if (file.synced === undefined) return [];
+      const cause = (await syncing.announcedBy(file, late)) ?? DISK;
+      return syncing.takeIn([[file, late]], cause);
+    });
+    await saving.saveAll(unsaved.map(({ block }) => block));
+    return { text: found.text };
   }
 
   /** Everything of one epoch is one Edit, but for what somebody announced. */

@@ -3,8 +3,8 @@ import { closeSync, constants, fstatSync, openSync, read, readSync } from "node:
 import { KumikoError } from "../base/index.ts";
 import { Content } from "./content.ts";
 import { hasCode, unreadable } from "./disk-errors.ts";
-import { type FileStat, sameIdentity, statOf } from "./file-stat.ts";
-import { moved, type Spot } from "./spot.ts";
+import { type FileStat, sameIdentity, statAt, statOf } from "./file-stat.ts";
+import { absent, moved, type Spot } from "./spot.ts";
 
 export interface WholeFile {
   readonly bytes: Uint8Array;
@@ -25,7 +25,7 @@ export async function readSpot(spot: Spot, limit: number): Promise<WholeFile | u
 }
 
 /** What is open, as `readSpot` reads it. */
-export async function readOpen(spot: Spot, file: OpenFile, limit: number): Promise<WholeFile> {
+async function readOpen(spot: Spot, file: OpenFile, limit: number): Promise<WholeFile> {
   const { descriptor, stat } = file;
   refuseTooLarge(spot.path, stat.size, limit);
   const bytes = Buffer.allocUnsafe(stat.size + BEYOND);
@@ -48,7 +48,7 @@ export async function readOpen(spot: Spot, file: OpenFile, limit: number): Promi
 }
 
 /** The same without giving way, for files of one piece. */
-export function readOpenAtOnce(spot: Spot, file: OpenFile): WholeFile {
+function readOpenAtOnce(spot: Spot, file: OpenFile): WholeFile {
   const { descriptor, stat } = file;
   const bytes = Buffer.allocUnsafe(stat.size + BEYOND);
   let length = 0;
@@ -58,6 +58,25 @@ export function readOpenAtOnce(spot: Spot, file: OpenFile): WholeFile {
     length += count;
   }
   return finished(spot, file, bytes.subarray(0, length));
+}
+
+/** What is there, when it is what was expected; else refuses. */
+export async function compareThere(spot: Spot, expected: Content): Promise<WholeFile> {
+  using file = openFile(spot);
+  if (file === undefined) throw absent(spot.path);
+  return await compare(spot, file, expected);
+}
+
+/** The same of what was just opened there. What is small is not left between the look and what follows it. */
+export async function compare(spot: Spot, file: OpenFile, expected: Content): Promise<WholeFile> {
+  const isLarge = file.stat.size > PIECE;
+  const found = isLarge ? await readOpen(spot, file, Infinity) : readOpenAtOnce(spot, file);
+  if (!found.content.equals(expected)) throw moved(spot.path);
+  if (isLarge) {
+    const after = statAt(spot.target, spot.path);
+    if (after === undefined || !sameIdentity(statOf(after), found.stat)) throw moved(spot.path);
+  }
+  return found;
 }
 
 /** Its size and its first bytes, whoever is writing it. Undefined when there is none. */

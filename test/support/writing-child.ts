@@ -12,16 +12,6 @@ import { setTimeout as passing } from "node:timers/promises";
 import { Random } from "../../src/base/index.ts";
 import { root, runProgram } from "./process.ts";
 
-export interface Written {
-  readonly tokens: readonly string[];
-  /** How often something had to be written again. */
-  readonly again: number;
-}
-
-/** So long after a write it is looked at, in milliseconds. */
-const LOOK = 40;
-/** What is younger is not taken from disk. */
-const YOUNG = 100;
 /** Others save less often meanwhile than Kumiko remembers texts. */
 const THINKING = 20;
 /** Between two writes, at most. */
@@ -86,33 +76,28 @@ export async function writing(
   style: Style,
   file: string,
   { rounds, seed }: { readonly rounds: number; readonly seed: number },
-): Promise<Written> {
+): Promise<string[]> {
   const args = [import.meta.filename, style, file, String(rounds), String(seed)];
   const { code, stdout, stderr } = await runProgram(process.execPath, args);
   if (code !== 0) throw new Error(`the writer of ${file} ended with ${code}: ${stderr}`);
-  return JSON.parse(stdout) as Written;
+  return JSON.parse(stdout) as string[];
 }
 
-async function write(style: Style, file: string, rounds: number, random: Random): Promise<Written> {
+async function write(
+  style: Style,
+  file: string,
+  rounds: number,
+  random: Random,
+): Promise<string[]> {
   const tokens: string[] = [];
-  let again = 0;
   for (let round = 0; round < rounds; round++) {
     const token = `<${style}-${round}>`;
-    for (;;) {
-      await styles[style](file, round % SLOTS, token);
-      const wrote = Date.now();
-      await passing(LOOK);
-      // Nobody has taken it by now, so whoever wrote over it never saw it: it came in the moment between a last look and a
-      // rename, which no program can rule out.
-      const isGone = !readFileSync(file, "utf8").includes(token);
-      if (!isGone || Date.now() - wrote >= YOUNG) break;
-      again += 1;
-    }
+    await styles[style](file, round % SLOTS, token);
     tokens.push(token);
     if (style === "format") formatted(file);
     await passing(random.below(PAUSE));
   }
-  return { tokens, again };
+  return tokens;
 }
 
 if (process.argv[1] === import.meta.filename) {

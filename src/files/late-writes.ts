@@ -1,0 +1,193 @@
+import { readSync } from "node:fs";
+import type { Clock, Timers } from "../base/index.ts";
+import { type FileIdentity, restOf, sameIdentity } from "./file-stat.ts";
+import type { Base, Synced } from "./ledger.ts";
+import type { MountedFile } from "./mounted-file.ts";
+import type { ReplacedFile } from "./replaced-file.ts";
+
+/** For so many milliseconds after it was replaced, or last written, a file is kept open. */
+const KEPT_FOR = 1_000;
+/** Milliseconds between two looks. */
+const BETWEEN = 100;
+/** As many are kept; where more come, the oldest go before their time. */
+const MOST = 64;
+/** So many milliseconds after another program wrote to a file of the folder it may do so again. */
+const COMPANY = 10_000;
+
+/** What was written to a file after it had been replaced. */
+export interface LateWrite {
+  readonly file: MountedFile;
+  /** What it was when it was replaced. */
+  readonly synced: Synced;
+  /** What this was made of. */
+  readonly base: Base;
+  readonly bytes: Uint8Array;
+  readonly identity: FileIdentity;
+}
+
+export interface LateWritesPorts {
+  readonly timers: Timers;
+  readonly clock: Clock;
+  /** Takes it in, and gives what the next one is made of. */
+  take(late: LateWrite): Promise<Base>;
+  /** It could not be taken in, again and again, and is given up. */
+  onLost(file: MountedFile, error: unknown): void;
+}
+
+interface Kept {
+  readonly replaced: ReplacedFile;
+  readonly file: MountedFile;
+  readonly synced: Synced;
+  base: Base;
+  /** What it was when that was last taken in. */
+  seen: FileIdentity;
+  /** It was not what it should have been when it was replaced, although no time says so. */
+  differs: boolean;
+  /** Another that it was found to be, and when. */
+  changed: { readonly identity: FileIdentity; readonly at: number } | undefined;
+  until: number;
+}
+
+/**
+ * Files that saves of ours took the places of, open for a moment still: a program that had opened one before writes to it
+ * afterwards, where nobody would ever read it.
+ */
+export class LateWrites implements AsyncDisposable {
+  readonly #ports: LateWritesPorts;
+  /** The oldest first. */
+  readonly #kept = new Set<Kept>();
+  /** When the last one came, and when another program last wrote. */
+  #last = -Infinity;
+  #noticed = -Infinity;
+  #timer: { cancel(): void } | undefined;
+  #looking: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(ports: LateWritesPorts) {
+    this.#ports = ports;
+  }
+
+  /** From now on the replaced file is this one's to close. Of `uncompared` it is not known whether the file holds it. */
+  keep(
+    replaced: ReplacedFile,
+    of: { readonly file: MountedFile; readonly synced: Synced },
+    uncompared?: Uint8Array,
+  ): void {
+    const { base } = of.synced;
+    const now = this.#ports.clock.now();
+    const until = now + KEPT_FOR;
+    const seen = replaced.stat;
+    const kept = { ...of, replaced, base, seen, differs: false, changed: undefined, until };
+    this.#kept.add(kept);
+    // Many in a row, and nobody else: the disk is quicker when what they had is given back at once.
+    const isRapid = now - this.#last < BETWEEN && now - this.#noticed > COMPANY;
+    this.#last = now;
+    // When whoever waits for the save has its answer.
+    setImmediate(() => {
+      if (uncompared !== undefined) kept.differs = !replaced.holds(uncompared);
+      const [oldest] = this.#kept;
+      if (isRapid) this.#letGoUnchanged(kept);
+      else if (this.#kept.size > MOST) this.#letGoUnchanged(oldest!);
+    });
+    this.#lookLater();
+  }
+
+  /** Another program wrote to a file of the folder. */
+  noticed(): void {
+    this.#noticed = this.#ports.clock.now();
+  }
+
+  /** Looks at all of them once more. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    await this.#looking;
+    // Those that were just replaced are compared before.
+    await new Promise((resolve) => setImmediate(resolve));
+    for (const kept of this.#kept) {
+      while (this.#kept.has(kept) && !(await this.#look(kept))) await this.#pause();
+      this.#letGo(kept);
+    }
+  }
+
+  #letGoUnchanged(kept: Kept): void {
+    if (isUnchanged(kept)) this.#letGo(kept);
+  }
+
+  #lookLater(): void {
+    if (this.#isClosed || this.#kept.size === 0 || this.#looking !== undefined) return;
+    this.#timer ??= this.#ports.timers.after(BETWEEN, () => {
+      this.#timer = undefined;
+      this.#looking = this.#lookAtAll();
+    });
+  }
+
+  async #lookAtAll(): Promise<void> {
+    // Not those that come meanwhile: they were just replaced.
+    const all = [...this.#kept];
+    for (const kept of all) {
+      // One at a time: whoever wants something meanwhile is served first.
+      await new Promise((resolve) => setImmediate(resolve));
+      if (!this.#kept.has(kept)) continue;
+      const isQuiet = await this.#look(kept);
+      if (isQuiet && this.#ports.clock.now() >= kept.until) this.#letGo(kept);
+    }
+    this.#looking = undefined;
+    this.#lookLater();
+  }
+
+  /** True when nothing was written to it since it was last taken in. */
+  async #look(kept: Kept): Promise<boolean> {
+    if (isUnchanged(kept)) return true;
+    const now = this.#ports.clock.now();
+    const identity = kept.replaced.look();
+    if (kept.changed === undefined || !sameIdentity(kept.changed.identity, identity))
+      kept.changed = { identity, at: now };
+    if (now - kept.changed.at >= restOf(identity, kept.seen)) await this.#take(kept, identity);
+    return false;
+  }
+
+  async #take(kept: Kept, identity: FileIdentity): Promise<void> {
+    const { clock } = this.#ports;
+    try {
+      const bytes = contentOf(kept.replaced, identity.size);
+      // Somebody wrote while it was read.
+      if (!sameIdentity(kept.replaced.look(), identity)) return;
+      const { file, synced, base } = kept;
+      kept.base = await this.#ports.take({ file, synced, base, bytes, identity });
+      kept.seen = identity;
+      kept.differs = false;
+      kept.changed = undefined;
+      kept.until = clock.now() + KEPT_FOR;
+    } catch (error) {
+      if (clock.now() < kept.until + KEPT_FOR && !this.#isClosed) return;
+      this.#letGo(kept);
+      this.#ports.onLost(kept.file, error);
+    }
+  }
+
+  #letGo(kept: Kept): void {
+    if (this.#kept.delete(kept)) kept.replaced[Symbol.dispose]();
+  }
+
+  #pause(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#ports.timers.after(BETWEEN, resolve);
+    return promise;
+  }
+}
+
+function isUnchanged({ replaced, seen, differs }: Kept): boolean {
+  return !differs && sameIdentity(replaced.look(), seen);
+}
+
+function contentOf({ descriptor }: ReplacedFile, size: number): Uint8Array {
+  const bytes = Buffer.allocUnsafe(size);
+  let length = 0;
+  while (length < size) {
+    const count = readSync(descriptor, bytes, length, size - length, length);
+    if (count === 0) break;
+    length += count;
+  }
+  return bytes.subarray(0, length);
+}

@@ -1,0 +1,231 @@
+import { lstatSync, renameSync } from "node:fs";
+import { hasAttributes } from "./attributes.ts";
+import type { Folder, Place } from "./contained.ts";
+import type { Content } from "./content.ts";
+import { hasCode, unwritable } from "./disk-errors.ts";
+import { exchange } from "./extensions.ts";
+import {
+  type FileIdentity,
+  type FileStat,
+  hasSameRights,
+  sameIdentity,
+  statAt,
+  statOf,
+} from "./file-stat.ts";
+import { writeInPlace } from "./in-place.ts";
+import { ReplacedFile } from "./replaced-file.ts";
+import { absent, moved, type Spot } from "./spot.ts";
+import { checkWritable, Staged } from "./staged.ts";
+import { compare, compareThere, openFile, PIECE } from "./whole-file.ts";
+
+export interface Saved {
+  readonly stat: FileStat;
+  /** Resolves when the folder's entry is on the disk as well: from then on a power cut cannot bring back the old file. */
+  readonly settled: Promise<void>;
+}
+
+export interface Replacing {
+  readonly expected: Content;
+  /** False when the caller sees to it that the folder's entry gets to the disk, for many saves at once. */
+  readonly settle: boolean;
+  readonly keeping?: Keeping | undefined;
+}
+
+/** Somebody who looks at what was replaced once more, and finds what another program wrote there unseen. */
+export interface Keeping {
+  /** Of what is expected. */
+  readonly identity: FileIdentity;
+  /** Whoever is told owns the file. With bytes it has not been compared whether it holds them. */
+  keep(replaced: ReplacedFile, uncompared?: Uint8Array): void;
+}
+
+/** Puts bytes in the place of a file that is what was expected. */
+export async function replace(spot: Spot, bytes: Uint8Array, how: Replacing): Promise<Saved> {
+  const old = lookAt(spot);
+  if (old.isBound) return writtenInPlace(spot, how.expected, bytes);
+  using staged = await Staged.write(spot, bytes, old.stat);
+  await staged.sync();
+  return await putInPlace(spot, staged, { ...how, old: old.stat, bytes });
+}
+
+/** What is there, and whether a rename would part it from another name or from attributes. */
+function lookAt(spot: Spot): { readonly stat: FileStat; readonly isBound: boolean } {
+  if (statAt(spot.target, spot.path)?.isFile() === false) throw moved(spot.path);
+  using file = openFile(spot);
+  if (file === undefined) throw absent(spot.path);
+  const { stat, descriptor } = file;
+  return { stat, isBound: stat.links > 1 || hasAttributes(descriptor) };
+}
+
+/**
+ * Bytes that are to be put in the place of a file, beside it and on their way to the disk; undefined when there is no
+ * file that could be replaced by a rename. It is looked at again before that, so `seen` may be of a while ago. The caller
+ * owns them.
+ */
+export function stage(place: Place, bytes: Uint8Array, seen?: FileStat): StagedFile | undefined {
+  const { folder, path } = place;
+  // It is looked at whether the folder is still there when this is put in place.
+  const spot = folder.spot(path, { unchecked: true });
+  let staged: StagedFile | undefined;
+  try {
+    const old = seen ?? fileAt(spot);
+    if (old !== undefined && old.links === 1 && bytes.length <= PIECE)
+      staged = new StagedFile(folder, spot, Staged.writeAtOnce(spot, bytes, old), old);
+    return staged;
+  } finally {
+    if (staged === undefined) spot[Symbol.dispose]();
+  }
+}
+
+/** Undefined when there is none, or something else. */
+function fileAt(spot: Spot): FileStat | undefined {
+  const found = statAt(spot.target, spot.path);
+  return found?.isFile() === true ? statOf(found) : undefined;
+}
+
+export class StagedFile implements Disposable {
+  readonly #folder: Folder;
+  readonly #spot: Spot;
+  readonly #staged: Staged;
+  readonly #old: FileStat;
+  readonly #synced: Promise<void>;
+
+  constructor(folder: Folder, spot: Spot, staged: Staged, old: FileStat) {
+    this.#folder = folder;
+    this.#spot = spot;
+    this.#staged = staged;
+    this.#old = old;
+    this.#synced = staged.sync();
+    // Told to whoever saves.
+    this.#synced.catch(() => undefined);
+  }
+
+  async save(bytes: Uint8Array, how: Replacing): Promise<Saved> {
+    try {
+      await this.#synced;
+      // Another folder may stand in the place of this one by now: who reads there would not find what was saved here.
+      this.#folder.check();
+      return await putInPlace(this.#spot, this.#staged, { ...how, old: this.#old, bytes });
+    } catch (error) {
+      throw unwritable(error, this.#spot.path);
+    }
+  }
+
+  /** What is still in use is closed when that is done: its number would be another file's by then. */
+  [Symbol.dispose](): void {
+    this.#staged.remove();
+    const end = (): void => {
+      this.#staged[Symbol.dispose]();
+      this.#spot[Symbol.dispose]();
+    };
+    void this.#synced.then(end, end);
+  }
+}
+
+interface Ready extends Replacing {
+  /** What was there when it was staged. */
+  readonly old: FileStat;
+  readonly bytes: Uint8Array;
+}
+
+async function putInPlace(
+  spot: Spot,
+  staged: Staged,
+  { old, bytes, expected, settle, keeping }: Ready,
+): Promise<Saved> {
+  using owned = new DisposableStack();
+  const there = owned.use(ReplacedFile.open(spot));
+  const uncompared = isUntouched(there, old, keeping) ? atHand(expected) : undefined;
+  const last = uncompared === undefined ? (await compare(spot, there, expected)).stat : there.stat;
+  // Somebody gave the file a second name or an attribute while it was staged: a rename would part it from them.
+  if (last.links > 1 || hasAttributes(there.descriptor))
+    return writtenInPlace(spot, expected, bytes);
+  if (!hasSameRights(last, old)) {
+    checkWritable(spot, last);
+    staged.keep(last);
+  }
+  spot.stands();
+  there.beforeRename();
+  put(spot, staged, { there, last, uncompared });
+  if (keeping !== undefined && there.mayStayOpen) {
+    owned.move();
+    keeping.keep(there, uncompared);
+  }
+  return {
+    stat: staged.inPlace(),
+    settled: settle ? settling(spot) : Promise.resolve(),
+  };
+}
+
+/**
+ * Whether it is what was expected as far as the file system's clock can tell. What somebody wrote there in the same tick
+ * as we did is found when it is looked at again.
+ */
+function isUntouched(
+  { stat, mayStayOpen }: ReplacedFile,
+  { changed }: FileStat,
+  keeping: Keeping | undefined,
+): boolean {
+  if (!mayStayOpen || keeping === undefined) return false;
+  return stat.changed === changed && sameIdentity(stat, keeping.identity);
+}
+
+function atHand({ bytes }: Content): Uint8Array | undefined {
+  return bytes !== undefined && bytes.length <= PIECE ? bytes : undefined;
+}
+
+interface LastLook {
+  readonly there: ReplacedFile;
+  readonly last: FileStat;
+  readonly uncompared: Uint8Array | undefined;
+}
+
+/**
+ * Puts what is staged in the place of what was looked at, and of nothing else: the two change their names, and if it was
+ * another one that got the staged one's, they change back. Where names cannot be exchanged, what is put there between the
+ * look and the rename, some ten microseconds, is not seen.
+ */
+function put(spot: Spot, staged: Staged, { there, last, uncompared }: LastLook): void {
+  try {
+    if (!exchange(spot.target, staged.target)) {
+      if (uncompared !== undefined && !there.holds(uncompared)) throw moved(spot.path);
+      renameSync(staged.target, spot.target);
+    } else if (sameIdentity(identityAt(staged.target), last)) staged.remove();
+    else {
+      takeBack(spot, staged);
+      throw moved(spot.path);
+    }
+  } catch (error) {
+    throw hasCode(error, "ENOENT") ? moved(spot.path) : error;
+  }
+}
+
+/**
+ * Puts back what was taken by mistake, unless somebody was there meanwhile: then that, which is newer. It is done when what
+ * comes out is what was put there before.
+ */
+function takeBack(spot: Spot, staged: Staged): void {
+  let before: FileIdentity = staged.stat();
+  for (;;) {
+    const next = identityAt(staged.target);
+    exchange(spot.target, staged.target);
+    if (sameIdentity(identityAt(staged.target), before)) return;
+    before = next;
+  }
+}
+
+function identityAt(target: string): FileIdentity {
+  return statOf(lstatSync(target, { bigint: true }));
+}
+
+async function writtenInPlace(spot: Spot, expected: Content, bytes: Uint8Array): Promise<Saved> {
+  const before = await compareThere(spot, expected);
+  return { stat: await writeInPlace(spot, before, bytes), settled: Promise.resolve() };
+}
+
+/** Nobody has to wait for it: a failure is told to whoever does. */
+export function settling(spot: Spot): Promise<void> {
+  const settled = spot.settle();
+  settled.catch(() => undefined);
+  return settled;
+}
