@@ -87,6 +87,18 @@ it("what a program writes in place, slowly, over a file that was replaced is mer
   expect(mounted.mounts.conflicts.list()).toEqual([]);
 });
 
+it("what a program made of a text that it read even earlier takes nothing back", async () => {
+  await using mounted = await Mounted.with({ "a.txt": START }, { watch: true });
+  const read = await mounted.text("a.txt");
+  await replaceLine(mounted, 0, "ONE");
+  using holder = new Holder(mounted.path("a.txt"), "r+");
+  await replaceLine(mounted, 1, "TWO");
+  holder.empty();
+  holder.write(read.replace("four", "FOUR"));
+  const merged = "ONE\nTWO\nthree\nFOUR\n";
+  await vi.waitFor(async () => expect(await both(mounted)).toBe(merged), SOON);
+});
+
 it("of two who changed the same line in the same moment none is lost", async () => {
   await using mounted = await Mounted.with({ "a.txt": START }, { watch: true });
   await mounted.text("a.txt");

@@ -11,15 +11,20 @@ const REMEMBERED = 64;
 export function commonBase(
   file: MountedFile,
   target: EditTarget,
-  { text, identity, isFresh = false }: FoundText,
+  found: FoundText,
 ): Base | undefined {
-  if (file.synced === undefined) return file.left;
-  const older = isFresh ? [] : file.earlier.filter((each) => mayBeRead(each, identity));
-  if (older.length === 0) return file.synced.base;
+  const { text, identity, isFresh = false } = found;
+  const { base: last, earlier } = found.writtenTo ?? {
+    base: file.synced?.base,
+    earlier: file.earlier,
+  };
+  if (last === undefined) return file.left;
+  const older = isFresh ? [] : earlier.filter((each) => mayBeRead(each, identity));
+  if (older.length === 0) return last;
   // Exactly an older one was put back on purpose, whoever had written over it.
-  const recent = file.earlier.filter((each) => isRecent(each, identity));
-  if (recent.some(({ base }) => textOf(base, target) === text)) return file.synced.base;
-  const bases = [file.synced, ...older];
+  const recent = earlier.filter((each) => isRecent(each, identity));
+  if (recent.some(({ base }) => textOf(base, target) === text)) return last;
+  const bases = [{ base: last }, ...older];
   const texts = bases.map(({ base }) => textOf(base, target));
   return bases[madeFrom(text, texts)]!.base;
 }

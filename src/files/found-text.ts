@@ -4,6 +4,7 @@ import type { Content } from "./content.ts";
 import type { Disk } from "./disk.ts";
 import type { Base } from "./ledger.ts";
 import { type FileIdentity, type FileStat, sameIdentity } from "./file-stat.ts";
+import type { Earlier } from "./stale.ts";
 import { readText, type TextForm } from "./text-form.ts";
 
 export interface FoundText {
@@ -13,8 +14,8 @@ export interface FoundText {
   readonly identity: FileIdentity;
   /** It is known to be made of what was last on disk, not of what was there before a save of ours. */
   readonly isFresh?: boolean;
-  /** It is in a file that we have replaced, and this is what it was made of. */
-  readonly madeOf?: Base;
+  /** It is in a file that we have replaced: what that held, and what was there before. */
+  readonly writtenTo?: { readonly base: Base; readonly earlier: readonly Earlier[] };
 }
 
 /** What was found in the place of a file. */

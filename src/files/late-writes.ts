@@ -1,9 +1,11 @@
 import { readSync } from "node:fs";
 import type { Clock, Timers } from "../base/index.ts";
 import { type FileIdentity, restOf, sameIdentity } from "./file-stat.ts";
-import type { Base, Synced } from "./ledger.ts";
+import type { Base } from "./ledger.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import type { ReplacedFile } from "./replaced-file.ts";
+import type { Earlier } from "./stale.ts";
+import type { TextForm } from "./text-form.ts";
 
 /** For so many milliseconds after it was replaced, or last written, a file is kept open. */
 const KEPT_FOR = 1_000;
@@ -14,13 +16,17 @@ const MOST = 64;
 /** So many milliseconds after another program wrote to a file of the folder it may do so again. */
 const COMPANY = 10_000;
 
+/** What a file held that was replaced, and what was there before. */
+export interface WrittenTo {
+  readonly base: Base;
+  readonly form: TextForm;
+  readonly earlier: readonly Earlier[];
+}
+
 /** What was written to a file after it had been replaced. */
 export interface LateWrite {
   readonly file: MountedFile;
-  /** What it was when it was replaced. */
-  readonly synced: Synced;
-  /** What this was made of. */
-  readonly base: Base;
+  readonly writtenTo: WrittenTo;
   readonly bytes: Uint8Array;
   readonly identity: FileIdentity;
 }
@@ -29,7 +35,7 @@ export interface LateWritesPorts {
   readonly timers: Timers;
   readonly clock: Clock;
   /** Takes it in, and gives what the next one is made of. */
-  take(late: LateWrite): Promise<Base>;
+  take(late: LateWrite): Promise<WrittenTo>;
   /** It could not be taken in, again and again, and is given up. */
   onLost(file: MountedFile, error: unknown): void;
 }
@@ -37,8 +43,7 @@ export interface LateWritesPorts {
 interface Kept {
   readonly replaced: ReplacedFile;
   readonly file: MountedFile;
-  readonly synced: Synced;
-  base: Base;
+  writtenTo: WrittenTo;
   /** What it was when that was last taken in. */
   seen: FileIdentity;
   /** It was not what it should have been when it was replaced, although no time says so. */
@@ -70,14 +75,13 @@ export class LateWrites implements AsyncDisposable {
   /** From now on the replaced file is this one's to close. Of `uncompared` it is not known whether the file holds it. */
   keep(
     replaced: ReplacedFile,
-    of: { readonly file: MountedFile; readonly synced: Synced },
+    of: { readonly file: MountedFile; readonly writtenTo: WrittenTo },
     uncompared?: Uint8Array,
   ): void {
-    const { base } = of.synced;
     const now = this.#ports.clock.now();
     const until = now + KEPT_FOR;
     const seen = replaced.stat;
-    const kept = { ...of, replaced, base, seen, differs: false, changed: undefined, until };
+    const kept = { ...of, replaced, seen, differs: false, changed: undefined, until };
     this.#kept.add(kept);
     // Many in a row, and nobody else: the disk is quicker when what they had is given back at once.
     const isRapid = now - this.#last < BETWEEN && now - this.#noticed > COMPANY;
@@ -153,8 +157,8 @@ export class LateWrites implements AsyncDisposable {
       const bytes = contentOf(kept.replaced, identity.size);
       // Somebody wrote while it was read.
       if (!sameIdentity(kept.replaced.look(), identity)) return;
-      const { file, synced, base } = kept;
-      kept.base = await this.#ports.take({ file, synced, base, bytes, identity });
+      const { file, writtenTo } = kept;
+      kept.writtenTo = await this.#ports.take({ file, writtenTo, bytes, identity });
       kept.seen = identity;
       kept.differs = false;
       kept.changed = undefined;

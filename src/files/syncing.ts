@@ -111,7 +111,7 @@ export class Syncing {
       }),
     );
     if (cause === DISK && !epoch.isBegun)
-      await this.#takeBack(found.filter(([, { madeOf }]) => madeOf === undefined));
+      await this.#takeBack(found.filter(([, { writtenTo }]) => writtenTo === undefined));
     for (const [file, text] of byBlock.values()) await this.#foresee(file, text, cause);
     const merges = new Map<string, MergedFile>();
     const translate = (target: EditTarget, block: string): Merged["splices"] => {
@@ -135,12 +135,12 @@ export class Syncing {
     );
     const unsaved: MountedFile[] = [];
     for (const { block, version } of changed.changes) {
-      const [file, { text, form, content, identity, madeOf }] = byBlock.get(block)!;
+      const [file, { text, form, content, identity, writtenTo }] = byBlock.get(block)!;
       const merged = merges.get(block)!;
       file.version = Math.max(file.version, version);
       const base = merged.text === text ? { version } : { text };
       await this.#keep(file, merged, { version, theirs: cause.actor });
-      if (madeOf !== undefined) {
+      if (writtenTo !== undefined) {
         // The file is still what we wrote.
         if (!file.waits) unsaved.push(file);
         continue;
@@ -209,11 +209,11 @@ export class Syncing {
     { version, bytes, content, form, file: staged }: Formed & { readonly version: number },
   ): Promise<boolean> {
     const { disk, late, conflicts } = this.#ports;
-    const { synced } = file;
+    const { synced, earlier } = file;
     const keeping = synced && {
       identity: synced.identity,
       keep: (replaced: ReplacedFile, uncompared?: Uint8Array) =>
-        late.keep(replaced, { file, synced }, uncompared),
+        late.keep(replaced, { file, writtenTo: { ...synced, earlier } }, uncompared),
     };
     const expected = synced?.content ?? "absent";
     const identity = await disk.save(file.path, bytes, expected, { staged, keeping });
@@ -260,11 +260,11 @@ export class Syncing {
   /** Who announced what was found. */
   async announcedBy(
     file: MountedFile,
-    { text: after, madeOf }: FoundText,
+    { text: after, writtenTo }: FoundText,
   ): Promise<Invocation | undefined> {
     const { claims, kernel } = this.#ports;
     if (!claims.isAnnounced(file.path)) return undefined;
-    const base = madeOf ?? file.synced?.base;
+    const base = (writtenTo ?? file.synced)?.base;
     const before =
       base === undefined ? "" : await kernel.tryOut(file.block, (target) => textOf(base, target));
     return claims.of(file.path, { before, after });
@@ -446,7 +446,7 @@ export class Syncing {
   #merge(file: MountedFile, target: EditTarget, found: FoundText): MergedFile {
     const { level } = this.#ports.rules().levelOf(file.path);
     const memory = target.read();
-    const common = found.madeOf ?? commonBase(file, target, found);
+    const common = commonBase(file, target, found);
     // A file that came back, and nobody knows what it was: what is there stands.
     const base = common === undefined ? memory : textBehind(common, target, found.text);
     const merged = mergeTexts({ base, memory, disk: found.text }, whenBothChanged(level));

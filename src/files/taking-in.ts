@@ -5,8 +5,7 @@ import { Content } from "./content.ts";
 import type { Disk } from "./disk.ts";
 import type { Following } from "./following.ts";
 import { DISK, type FoundText, textIn } from "./found-text.ts";
-import type { LateWrite } from "./late-writes.ts";
-import type { Base } from "./ledger.ts";
+import type { LateWrite, WrittenTo } from "./late-writes.ts";
 import type { Stamp } from "./look.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import type { MountedFiles } from "./mounted-files.ts";
@@ -55,11 +54,14 @@ export class TakingIn {
   }
 
   /** What a program wrote to a file after we had put another in its place. Gives what it will write to next. */
-  async late({ file, synced, base, bytes, identity }: LateWrite): Promise<Base> {
+  async late({ file, writtenTo, bytes, identity }: LateWrite): Promise<WrittenTo> {
     const { files, syncing, saving } = this.#ports;
-    const found = textIn(file.path, bytes, { largest: this.#ports.largest, before: synced.form });
+    const found = textIn(file.path, bytes, {
+      largest: this.#ports.largest,
+      before: writtenTo.form,
+    });
     if (found instanceof KumikoError) throw found;
-    const late = { ...found, content: Content.of(bytes), identity, madeOf: base };
+    const late = { ...found, content: Content.of(bytes), identity, writtenTo };
     const unsaved = await files.queue.run([file.block], async () => {
       // Who took the file away took that with it.
       if (file.synced === undefined) return [];
@@ -67,7 +69,7 @@ export class TakingIn {
       return syncing.takeIn([[file, late]], cause);
     });
     await saving.saveAll(unsaved.map(({ block }) => block));
-    return { text: found.text };
+    return { base: { text: found.text }, form: found.form, earlier: [] };
   }
 
   /** Everything of one epoch is one Edit, but for what somebody announced. */
