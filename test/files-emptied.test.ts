@@ -1,3 +1,4 @@
+import { closeSync, openSync, writeSync } from "node:fs";
 import { setTimeout as passing } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { scaled } from "./support/counts.ts";
@@ -48,5 +49,26 @@ test(
     expect(await writing).toMatchObject({ code: 0, stderr: "" });
     expect([...seen]).toEqual([LINES]);
     expect(await mounted.text("a.txt")).toBe(START.replace(/0\n$/, `${rounds}\n`));
+  },
+);
+
+test.runIf(process.platform === "linux")(
+  "a file that whoever writes it has left empty for a second is not taken for empty",
+  async () => {
+    await using mounted = await Mounted.with({ "a.txt": "one\ntwo\nthree\n" }, { watch: true });
+    await mounted.text("a.txt");
+    const operations = [{ op: "replace", start_line: 0, end_line: 1, content: "ONE" }];
+    await mounted.call("block_edit", { block_id: "a.txt", operations });
+    const writer = openSync(mounted.path("a.txt"), "w");
+    const reading = mounted.text("a.txt");
+    await passing(1_000);
+    writeSync(writer, "one\ntwo\nTHREE\n");
+    closeSync(writer);
+    // It had read the text before the agent's edit.
+    expect(await reading).toBe("ONE\ntwo\nTHREE\n");
+    // One that stays empty is empty.
+    const other = openSync(mounted.path("a.txt"), "w");
+    expect(await mounted.text("a.txt")).toBe("");
+    closeSync(other);
   },
 );

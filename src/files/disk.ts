@@ -15,7 +15,8 @@ import {
   settleFolder,
   stat,
 } from "./disk-file.ts";
-import { restOf, sameIdentity } from "./file-stat.ts";
+import { REST, restOf, sameIdentity } from "./file-stat.ts";
+import { isEmptiedToBeWritten } from "./open-elsewhere.ts";
 import { type Keeping, stage, type StagedFile } from "./replacing.ts";
 import { isTemporaryName } from "./temporary-name.ts";
 import type { WholeFile } from "./whole-file.ts";
@@ -131,8 +132,8 @@ export class Disk {
       if (known !== undefined && sameIdentity(found, known)) return found;
       const rest = restOf(found, known);
       const age = this.#clock.now() - Number(found.nanoseconds / 1_000_000n);
-      if (age >= rest) return found;
-      await this.#pause(Math.min(rest, rest - age));
+      if (age >= rest && !(await isEmptiedToBeWritten(found, known, age))) return found;
+      await this.#pause(age >= rest ? REST : Math.min(rest, rest - age));
       const again = this.identity(path);
       // Written by a clock that is ahead of ours.
       if (age < 0 && again !== undefined && sameIdentity(found, again)) return again;

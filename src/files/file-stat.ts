@@ -44,7 +44,7 @@ export function sameIdentity(left: FileIdentity, right: FileIdentity): boolean {
 }
 
 /** Milliseconds since its last change after which a file is taken for whole; one that lost most of itself, later. */
-const REST = 100;
+export const REST = 100;
 const REST_SHRUNK = 400;
 
 /** How long after its last change a file is taken for whole that was known as another. */

@@ -3,6 +3,7 @@ import type { Clock, Timers } from "../base/index.ts";
 import { type FileIdentity, restOf, sameIdentity } from "./file-stat.ts";
 import type { Base } from "./ledger.ts";
 import type { MountedFile } from "./mounted-file.ts";
+import { isEmptiedToBeWritten } from "./open-elsewhere.ts";
 import type { ReplacedFile } from "./replaced-file.ts";
 import type { Earlier } from "./stale.ts";
 import type { TextForm } from "./text-form.ts";
@@ -46,7 +47,9 @@ interface Kept {
   writtenTo: WrittenTo;
   /** What it was when that was last taken in. */
   seen: FileIdentity;
-  /** It was not what it should have been when it was replaced, although no time says so. */
+  /** What it should hold, until somebody has looked. */
+  uncompared: Uint8Array | undefined;
+  /** It did not, although no time says so. */
   differs: boolean;
   /** Another that it was found to be, and when. */
   changed: { readonly identity: FileIdentity; readonly at: number } | undefined;
@@ -81,17 +84,17 @@ export class LateWrites implements AsyncDisposable {
     const now = this.#ports.clock.now();
     const until = now + KEPT_FOR;
     const seen = replaced.stat;
-    const kept = { ...of, replaced, seen, differs: false, changed: undefined, until };
+    const kept = { ...of, replaced, seen, uncompared, differs: false, changed: undefined, until };
     this.#kept.add(kept);
     // Many in a row, and nobody else: the disk is quicker when what they had is given back at once.
     const isRapid = now - this.#last < BETWEEN && now - this.#noticed > COMPANY;
     this.#last = now;
-    // When whoever waits for the save has its answer.
+    // When whoever waits for the save has its answer. Not later: what is kept for long costs the collector.
     setImmediate(() => {
-      if (uncompared !== undefined) kept.differs = !replaced.holds(uncompared);
+      if (!this.#kept.has(kept)) return;
       const [oldest] = this.#kept;
-      if (isRapid) this.#letGoUnchanged(kept);
-      else if (this.#kept.size > MOST) this.#letGoUnchanged(oldest!);
+      if (isUnchanged(kept) && isRapid) this.#letGo(kept);
+      else if (this.#kept.size > MOST && isUnchanged(oldest!)) this.#letGo(oldest!);
     });
     this.#lookLater();
   }
@@ -106,23 +109,20 @@ export class LateWrites implements AsyncDisposable {
     this.#isClosed = true;
     this.#timer?.cancel();
     await this.#looking;
-    // Those that were just replaced are compared before.
-    await new Promise((resolve) => setImmediate(resolve));
     for (const kept of this.#kept) {
       while (this.#kept.has(kept) && !(await this.#look(kept))) await this.#pause();
       this.#letGo(kept);
     }
   }
 
-  #letGoUnchanged(kept: Kept): void {
-    if (isUnchanged(kept)) this.#letGo(kept);
-  }
-
   #lookLater(): void {
     if (this.#isClosed || this.#kept.size === 0 || this.#looking !== undefined) return;
     this.#timer ??= this.#ports.timers.after(BETWEEN, () => {
       this.#timer = undefined;
-      this.#looking = this.#lookAtAll();
+      this.#looking = this.#lookAtAll().finally(() => {
+        this.#looking = undefined;
+        this.#lookLater();
+      });
     });
   }
 
@@ -136,8 +136,6 @@ export class LateWrites implements AsyncDisposable {
       const isQuiet = await this.#look(kept);
       if (isQuiet && this.#ports.clock.now() >= kept.until) this.#letGo(kept);
     }
-    this.#looking = undefined;
-    this.#lookLater();
   }
 
   /** True when nothing was written to it since it was last taken in. */
@@ -147,7 +145,9 @@ export class LateWrites implements AsyncDisposable {
     const identity = kept.replaced.look();
     if (kept.changed === undefined || !sameIdentity(kept.changed.identity, identity))
       kept.changed = { identity, at: now };
-    if (now - kept.changed.at >= restOf(identity, kept.seen)) await this.#take(kept, identity);
+    const age = now - kept.changed.at;
+    if (age < restOf(identity, kept.seen)) return false;
+    if (!(await isEmptiedToBeWritten(identity, kept.seen, age))) await this.#take(kept, identity);
     return false;
   }
 
@@ -181,8 +181,11 @@ export class LateWrites implements AsyncDisposable {
   }
 }
 
-function isUnchanged({ replaced, seen, differs }: Kept): boolean {
-  return !differs && sameIdentity(replaced.look(), seen);
+function isUnchanged(kept: Kept): boolean {
+  const { replaced, seen, uncompared } = kept;
+  if (uncompared !== undefined) kept.differs = !replaced.holds(uncompared);
+  kept.uncompared = undefined;
+  return !kept.differs && sameIdentity(replaced.look(), seen);
 }
 
 function contentOf({ descriptor }: ReplacedFile, size: number): Uint8Array {

@@ -1,0 +1,65 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { isSystemError } from "./disk-errors.ts";
+import type { FileIdentity } from "./file-stat.ts";
+import { inSlices } from "./slices.ts";
+
+const PROCESSES = "/proc";
+/** The bits of a file's flags that say how it was opened; without any of them it is only read. */
+const HOW = 0o3;
+
+/** Milliseconds after which an empty file is believed, also if somebody has it open: a log that is begun anew stays so. */
+const PATIENCE = 2_000;
+
+/**
+ * Whether a file is empty because whoever has it open is about to write it: a program that saves in place empties it first,
+ * and on a busy machine it may be long until its turn comes again.
+ */
+export async function isEmptiedToBeWritten(
+  found: FileIdentity,
+  known: FileIdentity | undefined,
+  age: number,
+): Promise<boolean> {
+  const isEmptied = known !== undefined && known.size > 0 && found.size === 0;
+  return isEmptied && age < PATIENCE && (await isOpenForWriting(found));
+}
+
+/**
+ * Whether a process has a file open to write to it, as far as Linux tells us of others': of our own user's, or of all when
+ * we are root. It looks at every open file of each, for some milliseconds to a tenth of a second.
+ */
+async function isOpenForWriting(file: FileIdentity): Promise<boolean> {
+  return inSlices(search(file));
+}
+
+function* search({ inode, device }: FileIdentity): Generator<undefined, boolean> {
+  for (const process of namesIn(PROCESSES)) {
+    if (!/^\d+$/.test(process)) continue;
+    for (const descriptor of namesIn(`${PROCESSES}/${process}/fd`)) {
+      const found = ifThere(() => statSync(`${PROCESSES}/${process}/fd/${descriptor}`));
+      if (found?.ino === inode && found.dev === device && isWriting(process, descriptor))
+        return true;
+    }
+    yield;
+  }
+  return false;
+}
+
+function isWriting(process: string, descriptor: string): boolean {
+  const told = ifThere(() => readFileSync(`${PROCESSES}/${process}/fdinfo/${descriptor}`, "utf8"));
+  const flags = /^flags:\s*([0-7]+)$/m.exec(told ?? "")?.[1];
+  return flags !== undefined && (Number.parseInt(flags, 8) & HOW) !== 0;
+}
+
+function namesIn(folder: string): string[] {
+  return ifThere(() => readdirSync(folder)) ?? [];
+}
+
+/** Processes end, close files, and are others': what is not told is not known. */
+function ifThere<T>(look: () => T): T | undefined {
+  try {
+    return look();
+  } catch (error) {
+    if (isSystemError(error)) return undefined;
+    throw error;
+  }
+}
