@@ -2,12 +2,14 @@ import { KumikoError } from "../base/index.ts";
 import type { Invocation, Kernel } from "../kernel/index.ts";
 import { type Conflict, type Conflicts, isUndecided } from "./conflicts.ts";
 import type { MountedFile } from "./mounted-file.ts";
+import type { Records } from "./records.ts";
 import { type ConflictChoice, resolveConflict } from "./resolve-conflict.ts";
 import type { Syncing } from "./syncing.ts";
 
 export interface DecidingPorts {
   readonly kernel: Kernel;
   readonly conflicts: Conflicts;
+  readonly records: Records;
   readonly syncing: Syncing;
 }
 
@@ -70,7 +72,7 @@ export class Deciding {
     conflict: Conflict,
     choice: ConflictChoice,
   ): Promise<void> {
-    const { conflicts, syncing } = this.#ports;
+    const { conflicts, records, syncing } = this.#ports;
     await syncing.catchUp(file);
     if (!conflicts.isOpen(conflict.conflict)) {
       if (choice === "mine" || choice === "both") return;
@@ -82,13 +84,13 @@ export class Deciding {
     }
     const isThere = file.synced !== undefined;
     if (choice === "disk") {
-      if (!isThere) await syncing.giveUp(file);
+      if (!isThere) await records.giveUp(file);
       return;
     }
     const chosen = typeof choice === "object" ? choice.text : conflict.memory.text;
     const base = (isThere ? conflict.base : conflict.memory).text;
     await syncing.bringBack(file, { base, chosen }, invocation);
-    if (!isThere) syncing.want(file);
+    if (!isThere) records.want(file);
   }
 }
 

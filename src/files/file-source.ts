@@ -15,11 +15,13 @@ import { type MadeElsewhere, mergeMade } from "./made-elsewhere.ts";
 import { Making } from "./making.ts";
 import { MountedFile } from "./mounted-file.ts";
 import { MountedFiles } from "./mounted-files.ts";
+import { Records } from "./records.ts";
 import { absent, displaced, isThere, undecided } from "./refusals.ts";
 import { Saving } from "./saving.ts";
 import { Standing } from "./standing.ts";
-import { restless, Syncing } from "./syncing.ts";
+import { Syncing } from "./syncing.ts";
 import { TakingIn } from "./taking-in.ts";
+import { restless, Writing } from "./writing.ts";
 
 export interface FileSourceOptions {
   readonly kernel: Kernel;
@@ -51,6 +53,7 @@ export class FileSource implements AsyncDisposable {
   readonly standing: Standing;
   readonly #options: FileSourceOptions;
   readonly #ledger: Ledger;
+  readonly #records: Records;
   readonly #late: LateWrites;
   readonly #syncing: Syncing;
   readonly #deciding: Deciding;
@@ -75,12 +78,13 @@ export class FileSource implements AsyncDisposable {
       take: (written) => this.takingIn.late(written),
       onLost: ({ path }, error) => options.onLost(path, error),
     });
+    const records = new Records({ kernel, ledger, conflicts });
     const syncing = new Syncing({
       late,
       kernel,
       disk,
       conflicts,
-      ledger,
+      records,
       claims,
       isAsInGit: (path, bytes) => isAsInGitIndex(disk.root, path, bytes),
       get largest() {
@@ -88,10 +92,11 @@ export class FileSource implements AsyncDisposable {
       },
       rules: () => options.rules(),
     });
+    const writing = new Writing({ kernel, disk, records, late, conflicts, syncing });
     const saving = new Saving({
       kernel,
       files,
-      syncing,
+      writing,
       timers,
       clock,
       get manual() {
@@ -101,14 +106,15 @@ export class FileSource implements AsyncDisposable {
     const following = new Following({ kernel, disk, files, ledger, syncing });
     const refresh = (file: MountedFile) => this.refresh(file);
     this.#ledger = ledger;
+    this.#records = records;
     this.#late = late;
     this.claims = claims;
     this.files = files;
     this.#syncing = syncing;
     this.saving = saving;
     this.#following = following;
-    this.#deciding = new Deciding({ kernel, conflicts, syncing });
-    this.making = new Making({ kernel, disk, files, ledger, syncing, saving, refresh });
+    this.#deciding = new Deciding({ kernel, conflicts, records, syncing });
+    this.making = new Making({ kernel, disk, files, ledger, records, writing, saving, refresh });
     this.takingIn = new TakingIn({
       kernel,
       disk,
@@ -195,7 +201,7 @@ export class FileSource implements AsyncDisposable {
       if (file.synced === undefined) throw absent(this, file.path, file);
       if (file.waits) throw undecided(file, conflicts);
       if (!(await disk.remove(file.path, file.synced.content))) throw restless(file.path);
-      this.#syncing.leave(file);
+      this.#records.leave(file);
     });
     this.saving.nothingWaits(file);
   }

@@ -3,16 +3,18 @@ import type { Disk } from "./disk.ts";
 import type { Ledger } from "./ledger.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import type { MountedFiles } from "./mounted-files.ts";
+import type { Records } from "./records.ts";
 import { isFolder, isThere } from "./refusals.ts";
 import type { Saving } from "./saving.ts";
-import type { Syncing } from "./syncing.ts";
+import type { Writing } from "./writing.ts";
 
 export interface MakingPorts {
   readonly kernel: Kernel;
   readonly disk: Disk;
   readonly files: MountedFiles;
   readonly ledger: Ledger;
-  readonly syncing: Syncing;
+  readonly records: Records;
+  readonly writing: Writing;
   readonly saving: Saving;
   /** Brings a file into step with the disk. */
   refresh(file: MountedFile): Promise<unknown>;
@@ -35,7 +37,7 @@ export class Making {
 
   /** A new file, on disk before this resolves, and never over another. */
   async create(invocation: Invocation, path: string, content: string): Promise<MountedFile> {
-    const { disk, files, syncing } = this.#ports;
+    const { disk, files, writing } = this.#ports;
     return files.queue.run([`path ${path}`], async () => {
       const known = files.at(path);
       // One that just went is noticed here.
@@ -44,7 +46,7 @@ export class Making {
       if (known?.synced !== undefined || disk.kindAt(path) !== "absent") throw isThere(path);
       const file = known ?? (await files.make(path, content, invocation)).file;
       if (known !== undefined) await this.#rewrite(invocation, known, content);
-      await files.queue.run([file.block], () => syncing.save(file, { make: true }));
+      await files.queue.run([file.block], () => writing.save(file, { make: true }));
       return file;
     });
   }
@@ -81,7 +83,7 @@ export class Making {
 
   /** Brings files back whose blocks were given a text of earlier days. One without text was none before. */
   async restore(blocks: readonly string[], mayMake: (path: string) => boolean): Promise<void> {
-    const { kernel, disk, files, syncing, saving } = this.#ports;
+    const { kernel, disk, files, records, saving } = this.#ports;
     for (const block of blocks) {
       const file = files.of(block);
       if (file === undefined || !files.hasPath(file)) continue;
@@ -90,8 +92,8 @@ export class Making {
         if (!file.isAway && disk.look(file.path) !== undefined) return;
         const { text } = await kernel.read(block);
         if (text === "" || !mayMake(file.path)) return;
-        syncing.leave(file);
-        syncing.want(file);
+        records.leave(file);
+        records.want(file);
       });
     }
     await saving.saveAll(blocks);

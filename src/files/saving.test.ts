@@ -21,7 +21,7 @@ test("what is written to a block while its file is saved for somebody else is sa
   const ports = {
     kernel: { announce: () => undefined },
     files: { of: () => file, queue: new KeyedQueue() },
-    syncing: {
+    writing: {
       // As the disk does: it has what the block said when the save began.
       save: async () => {
         const { version } = file;

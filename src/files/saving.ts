@@ -4,12 +4,12 @@ import { Autosave } from "./autosave.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import type { MountedFiles } from "./mounted-files.ts";
 import type { StagedSave, StagedSaves } from "./staged-saves.ts";
-import type { Syncing } from "./syncing.ts";
+import type { Writing } from "./writing.ts";
 
 export interface SavingPorts {
   readonly kernel: Kernel;
   readonly files: MountedFiles;
-  readonly syncing: Syncing;
+  readonly writing: Writing;
   readonly timers: Timers;
   readonly clock: Clock;
   /** Whether files are written only when somebody says so. */
@@ -38,7 +38,7 @@ export class Saving implements AsyncDisposable {
   /** Makes a file ready that is about to be saved. */
   stage(file: MountedFile, change: AboutToBe, staged: StagedSaves): void {
     if (this.#ports.manual) return;
-    const save = this.#ports.syncing.stage(file, change);
+    const save = this.#ports.writing.stage(file, change);
     if (save !== undefined) staged.add(file.block, save);
   }
 
@@ -58,14 +58,14 @@ export class Saving implements AsyncDisposable {
 
   /** Saves one, or throws why not; one that is not there is made. */
   async save(file: MountedFile): Promise<void> {
-    const { files, syncing } = this.#ports;
-    await files.queue.run([file.block], () => syncing.save(file, { make: true }));
+    const { files, writing } = this.#ports;
+    await files.queue.run([file.block], () => writing.save(file, { make: true }));
     this.nothingWaits(file);
   }
 
   /** Whoever calls holds the file's queue. */
   async saveUnlessManual(file: MountedFile): Promise<void> {
-    if (!this.#ports.manual) await this.#ports.syncing.save(file);
+    if (!this.#ports.manual) await this.#ports.writing.save(file);
   }
 
   /** Block and file are one, or there is no file: nothing is to be saved later but what was written to the block since. */
@@ -86,10 +86,10 @@ export class Saving implements AsyncDisposable {
   }
 
   async #saveLate(block: string, staged?: StagedSave): Promise<boolean> {
-    const { kernel, files, syncing } = this.#ports;
+    const { kernel, files, writing } = this.#ports;
     const file = files.of(block)!;
     try {
-      await files.queue.run([block], () => syncing.save(file, { staged }));
+      await files.queue.run([block], () => writing.save(file, { staged }));
       return true;
     } catch (error) {
       if (!(error instanceof KumikoError)) throw error;

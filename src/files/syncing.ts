@@ -1,39 +1,29 @@
 import { KumikoError } from "../base/index.ts";
 import { type EditTarget, splitText } from "../blocks/index.ts";
-import type { AboutToBe, Invocation, Kernel } from "../kernel/index.ts";
+import type { Invocation, Kernel } from "../kernel/index.ts";
 import { type FolderRules, whenBothChanged } from "../permission/index.ts";
 import type { Claims } from "./claims.ts";
 import { commonBase, textBehind, textOf } from "./common-base.ts";
 import { type Since, writersIn } from "./conflict-writers.ts";
 import { type Conflict, type Conflicts, type FoundConflict, isUndecided } from "./conflicts.ts";
-import { Content } from "./content.ts";
 import type { Disk } from "./disk.ts";
-import type { StagedFile } from "./replacing.ts";
 import { type FileStat, sameIdentity } from "./file-stat.ts";
 import { DISK, type Found, type FoundText, readAtRest } from "./found-text.ts";
 import type { LateWrites } from "./late-writes.ts";
-import type { Base, Ledger, Synced } from "./ledger.ts";
+import type { Base } from "./ledger.ts";
 import { type MergeConflict, type Merged, mergeTexts } from "./merge.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import { overwritten } from "./overwritten.ts";
-import { mayBeRead, withEarlier } from "./stale.ts";
+import type { Records } from "./records.ts";
+import { mayBeRead } from "./stale.ts";
 import { takenBack } from "./taken-back.ts";
 import { TakenEpoch } from "./taken-epoch.ts";
-import type { StagedSave } from "./staged-saves.ts";
-import type { ReplacedFile } from "./replaced-file.ts";
-import { splicedBytes } from "./spliced-bytes.ts";
-import { afterSaving, type TextForm, writeText } from "./text-form.ts";
-import { PIECE } from "./whole-file.ts";
-
-/** Of how many files the bytes are kept. */
-const AT_HAND = 16;
-/** How often a save is tried again because the disk moved meanwhile. */
-const ATTEMPTS = 5;
+import { type TextForm, writeText } from "./text-form.ts";
 
 export interface SyncingPorts {
   readonly kernel: Kernel;
   readonly disk: Disk;
-  readonly ledger: Ledger;
+  readonly records: Records;
   readonly late: LateWrites;
   readonly conflicts: Conflicts;
   rules(): FolderRules;
@@ -45,16 +35,9 @@ export interface SyncingPorts {
   readonly largest: number;
 }
 
-const PLAIN: TextForm = { encoding: "utf-8", bom: false, crlf: false };
-
-/**
- * Keeps blocks and files in step: takes in what is new on disk, writes what is new in blocks. Whoever calls holds the
- * files' queue.
- */
+/** Takes what is new on disk into blocks, one file's or several at once. Whoever calls holds the files' queue. */
 export class Syncing {
   readonly #ports: SyncingPorts;
-  /** What files hold whose bytes are kept, the newest last. */
-  readonly #atHand = new Set<Content>();
 
   constructor(ports: SyncingPorts) {
     this.#ports = ports;
@@ -84,7 +67,7 @@ export class Syncing {
     });
     if (found.kind !== "text" || synced?.content.equals(found.content) !== true) return found;
     // Touched, or saved anew with the same bytes.
-    this.#synced(file, { ...synced, identity: found.identity });
+    this.#ports.records.inStep(file, { ...synced, identity: found.identity });
     return { kind: "same" };
   }
 
@@ -147,95 +130,10 @@ export class Syncing {
       }
       // What its block had when it went is in the merged text now, or in a conflict about it.
       if (file.synced === undefined) await this.#ports.conflicts.close(block, isGone);
-      this.#synced(file, { base, content, identity, form });
+      this.#ports.records.inStep(file, { base, content, identity, form });
       if (merged.save && !file.waits) unsaved.push(file);
     }
     return unsaved;
-  }
-
-  /**
-   * Writes what the block holds, over what was last seen on disk and nothing else. A file that is not there stays away,
-   * unless it is to be made.
-   */
-  async save(
-    file: MountedFile,
-    {
-      make = file.wanted,
-      staged,
-    }: { readonly make?: boolean; readonly staged?: StagedSave | undefined } = {},
-  ): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      const { synced } = file;
-      if (synced === undefined ? !make : file.waits) return;
-      const isReady =
-        staged !== undefined &&
-        staged.synced === synced &&
-        staged.version === (await this.#ports.kernel.version(file.block));
-      if (isReady ? await this.#put(file, staged) : await this.#write(file)) return;
-      if (attempt === ATTEMPTS) throw restless(file.path);
-      await this.catchUp(file);
-    }
-  }
-
-  /** Writes the block's text; false when it is to be looked at again what is on disk and in the block. */
-  async #write(file: MountedFile): Promise<boolean> {
-    const { kernel, disk } = this.#ports;
-    const { synced } = file;
-    const { version, text } = await kernel.read(file.block);
-    if (synced !== undefined && "version" in synced.base && synced.base.version === version)
-      return true;
-    const ready = formed(text, synced?.form ?? file.form ?? PLAIN);
-    if (typeof ready === "string") {
-      // What cannot be said in the file's form becomes what will be read back, or it would look like a change by others.
-      await this.#become(file, ready, DISK);
-      return false;
-    }
-    if (synced?.content.equals(ready.content) === true) {
-      this.#synced(file, { ...synced, base: { version } });
-      return true;
-    }
-    if (synced !== undefined && text === "" && (await kernel.isUnmade(file.block))) {
-      if (!(await disk.remove(file.path, synced.content))) return false;
-      this.leave(file);
-      await this.giveUp(file);
-      return true;
-    }
-    return this.#put(file, { ...ready, version });
-  }
-
-  /** Puts bytes over what was last seen on disk, or where nothing is; false when something else is there. */
-  async #put(
-    file: MountedFile,
-    { version, bytes, content, form, file: staged }: Formed & { readonly version: number },
-  ): Promise<boolean> {
-    const { disk, late, conflicts } = this.#ports;
-    const { synced, earlier } = file;
-    const keeping = synced && {
-      identity: synced.identity,
-      keep: (replaced: ReplacedFile, uncompared?: Uint8Array) =>
-        late.keep(replaced, { file, writtenTo: { ...synced, earlier } }, uncompared),
-    };
-    const expected = synced?.content ?? "absent";
-    const identity = await disk.save(file.path, bytes, expected, { staged, keeping });
-    if (identity === "moved") return false;
-    file.seen = identity;
-    // Whoever makes it anew has decided what it says.
-    if (synced === undefined) await conflicts.close(file.block, isUndecided);
-    this.#synced(file, { base: { version }, content, identity, form }, { isOwn: true });
-    return true;
-  }
-
-  /** Makes ready what is about to be in the journal. What is longer is made ready when it is saved: others would wait. */
-  stage(file: MountedFile, change: AboutToBe): StagedSave | undefined {
-    const { version, text } = change;
-    const { synced, seen } = file;
-    if (synced === undefined || file.waits || text.length === 0 || text.length > PIECE)
-      return undefined;
-    const ready = reformed(synced, change) ?? formed(text.slice(0, text.length), synced.form);
-    if (typeof ready === "string" || ready.content.equals(synced.content)) return undefined;
-    const isSeen = seen !== undefined && sameIdentity(seen, synced.identity);
-    const staged = this.#ports.disk.stage(file.path, ready.bytes, isSeen ? seen : undefined);
-    return staged === undefined ? undefined : { ...ready, version, synced, file: staged };
   }
 
   /** Takes in what is on disk now. True when there is something to save then. */
@@ -278,10 +176,10 @@ export class Syncing {
       await this.gone(file);
       return false;
     }
-    const version = await this.#become(file, found.text, invocation);
+    const version = await this.become(file, found.text, invocation);
     await this.#ports.conflicts.close(file.block);
     const { content, identity, form } = found;
-    this.#synced(file, { base: { version }, content, identity, form });
+    this.#ports.records.inStep(file, { base: { version }, content, identity, form });
     return true;
   }
 
@@ -309,30 +207,7 @@ export class Syncing {
     });
     if (unsaved !== undefined)
       await conflicts.add(file, { ...unsaved, theirs: DISK.actor, gone: true });
-    this.leave(file);
-  }
-
-  /** The file is not there any more; its block stays and is revived when it comes back. */
-  leave(file: MountedFile): void {
-    if (file.synced === undefined) return;
-    file.left = file.synced.base;
-    file.form = file.synced.form;
-    file.synced = undefined;
-    file.unsaved = undefined;
-    file.waits = false;
-    this.#ports.ledger.note(file.block, file.record);
-  }
-
-  /** What its block had when the file went is given up: it is not merged when the file comes back. */
-  async giveUp(file: MountedFile): Promise<void> {
-    file.left = { version: await this.#ports.kernel.version(file.block) };
-    this.#ports.ledger.note(file.block, file.record);
-  }
-
-  /** The file is to be there again, as its block says: it is made when it is saved. */
-  want(file: MountedFile): void {
-    file.wanted = true;
-    this.#ports.ledger.note(file.block, file.record);
+    this.#ports.records.leave(file);
   }
 
   /**
@@ -404,7 +279,7 @@ export class Syncing {
   }
 
   /** Makes the block say that, by as few lines as it takes; gives its version. */
-  async #become(file: MountedFile, text: string, invocation: Invocation): Promise<number> {
+  async become(file: MountedFile, text: string, invocation: Invocation): Promise<number> {
     return this.#ports.kernel.editFiles(invocation, {
       blocks: [file.block],
       operation: "change",
@@ -415,32 +290,6 @@ export class Syncing {
       },
       answer: ({ changes }) => changes[0]!.version,
     });
-  }
-
-  /** It is there again, or for the first time. */
-  #synced(file: MountedFile, synced: Synced, { isOwn = false } = {}): void {
-    file.earlier = withEarlier(file.earlier, file.synced, synced, isOwn);
-    if (file.synced !== undefined && file.synced.content !== synced.content)
-      this.#atHand.delete(file.synced.content);
-    this.#keepAtHand(synced.content);
-    file.synced = synced;
-    file.left = undefined;
-    file.form = undefined;
-    file.wanted = false;
-    file.unsaved = undefined;
-    file.waits = this.#ports.conflicts.list(file.block).some(isUndecided);
-    this.#ports.ledger.note(file.block, file.record);
-  }
-
-  /** Of what was written last: whoever changes a file once changes it again. */
-  #keepAtHand(content: Content): void {
-    this.#atHand.delete(content);
-    if ((content.bytes?.length ?? Infinity) > PIECE) return content.letGo();
-    this.#atHand.add(content);
-    if (this.#atHand.size <= AT_HAND) return;
-    const [oldest] = this.#atHand;
-    this.#atHand.delete(oldest!);
-    oldest!.letGo();
   }
 
   #merge(file: MountedFile, target: EditTarget, found: FoundText): MergedFile {
@@ -464,41 +313,10 @@ function sinceOf(common: Base | undefined): Since {
   return { base, known: base ?? 0, except: DISK.actor };
 }
 
-interface Formed {
-  readonly form: TextForm;
-  readonly bytes: Uint8Array;
-  readonly content: Content;
-  readonly file?: StagedFile;
-}
-
-/** What was changed in bytes that are at hand; undefined when they are not, or the whole text is needed. */
-function reformed({ base, content, form }: Synced, change: AboutToBe): Formed | undefined {
-  if (content.bytes === undefined || !("version" in base) || base.version !== change.before)
-    return undefined;
-  const bytes = splicedBytes(content.bytes, form, change);
-  return bytes && { form, bytes, content: Content.of(bytes) };
-}
-
-/** A text as bytes; another text when that is what would be read back. */
-function formed(text: string, wanted: TextForm): Formed | string {
-  const { text: kept, form } = afterSaving({ text, form: wanted });
-  if (kept !== text) return kept;
-  const bytes = writeText(text, form);
-  return { form, bytes, content: Content.of(bytes) };
-}
-
 function isGone({ gone }: Conflict): boolean {
   return gone === true;
 }
 
 function wholeOf(text: string): MergeConflict["base"] {
   return { start: 0, end: splitText(text).lines.length, text };
-}
-
-export function restless(path: string): KumikoError {
-  return new KumikoError(
-    "file_unwritable",
-    `${path} was changed again and again while it was to be saved. What you wrote is kept and saved when it is quiet.`,
-    { path },
-  );
 }

@@ -1,0 +1,157 @@
+import { KumikoError } from "../base/index.ts";
+import type { AboutToBe, Kernel } from "../kernel/index.ts";
+import { type Conflicts, isUndecided } from "./conflicts.ts";
+import { Content } from "./content.ts";
+import type { Disk } from "./disk.ts";
+import { sameIdentity } from "./file-stat.ts";
+import { DISK } from "./found-text.ts";
+import type { LateWrites } from "./late-writes.ts";
+import type { Synced } from "./ledger.ts";
+import type { MountedFile } from "./mounted-file.ts";
+import type { Records } from "./records.ts";
+import type { ReplacedFile } from "./replaced-file.ts";
+import type { StagedFile } from "./replacing.ts";
+import { splicedBytes } from "./spliced-bytes.ts";
+import type { StagedSave } from "./staged-saves.ts";
+import type { Syncing } from "./syncing.ts";
+import { afterSaving, type TextForm, writeText } from "./text-form.ts";
+import { PIECE } from "./whole-file.ts";
+
+/** How often a save is tried again because the disk moved meanwhile. */
+const ATTEMPTS = 5;
+
+const PLAIN: TextForm = { encoding: "utf-8", bom: false, crlf: false };
+
+export interface WritingPorts {
+  readonly kernel: Kernel;
+  readonly disk: Disk;
+  readonly records: Records;
+  readonly late: LateWrites;
+  readonly conflicts: Conflicts;
+  readonly syncing: Syncing;
+}
+
+/** Writes what is new in blocks to their files. Whoever calls holds the files' queue. */
+export class Writing {
+  readonly #ports: WritingPorts;
+
+  constructor(ports: WritingPorts) {
+    this.#ports = ports;
+  }
+
+  /**
+   * Writes what the block holds, over what was last seen on disk and nothing else. A file that is not there stays away,
+   * unless it is to be made.
+   */
+  async save(
+    file: MountedFile,
+    {
+      make = file.wanted,
+      staged,
+    }: { readonly make?: boolean; readonly staged?: StagedSave | undefined } = {},
+  ): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      const { synced } = file;
+      if (synced === undefined ? !make : file.waits) return;
+      const isReady =
+        staged !== undefined &&
+        staged.synced === synced &&
+        staged.version === (await this.#ports.kernel.version(file.block));
+      if (isReady ? await this.#put(file, staged) : await this.#write(file)) return;
+      if (attempt === ATTEMPTS) throw restless(file.path);
+      await this.#ports.syncing.catchUp(file);
+    }
+  }
+
+  /** Writes the block's text; false when it is to be looked at again what is on disk and in the block. */
+  async #write(file: MountedFile): Promise<boolean> {
+    const { kernel, disk, records, syncing } = this.#ports;
+    const { synced } = file;
+    const { version, text } = await kernel.read(file.block);
+    if (synced !== undefined && "version" in synced.base && synced.base.version === version)
+      return true;
+    const ready = formed(text, synced?.form ?? file.form ?? PLAIN);
+    if (typeof ready === "string") {
+      // What cannot be said in the file's form becomes what will be read back, or it would look like a change by others.
+      await syncing.become(file, ready, DISK);
+      return false;
+    }
+    if (synced?.content.equals(ready.content) === true) {
+      records.inStep(file, { ...synced, base: { version } });
+      return true;
+    }
+    if (synced !== undefined && text === "" && (await kernel.isUnmade(file.block))) {
+      if (!(await disk.remove(file.path, synced.content))) return false;
+      records.leave(file);
+      await records.giveUp(file);
+      return true;
+    }
+    return this.#put(file, { ...ready, version });
+  }
+
+  /** Puts bytes over what was last seen on disk, or where nothing is; false when something else is there. */
+  async #put(
+    file: MountedFile,
+    { version, bytes, content, form, file: staged }: Formed & { readonly version: number },
+  ): Promise<boolean> {
+    const { disk, late, records, conflicts } = this.#ports;
+    const { synced, earlier } = file;
+    const keeping = synced && {
+      identity: synced.identity,
+      keep: (replaced: ReplacedFile, uncompared?: Uint8Array) =>
+        late.keep(replaced, { file, writtenTo: { ...synced, earlier } }, uncompared),
+    };
+    const expected = synced?.content ?? "absent";
+    const identity = await disk.save(file.path, bytes, expected, { staged, keeping });
+    if (identity === "moved") return false;
+    file.seen = identity;
+    // Whoever makes it anew has decided what it says.
+    if (synced === undefined) await conflicts.close(file.block, isUndecided);
+    records.inStep(file, { base: { version }, content, identity, form }, { isOwn: true });
+    return true;
+  }
+
+  /** Makes ready what is about to be in the journal. What is longer is made ready when it is saved: others would wait. */
+  stage(file: MountedFile, change: AboutToBe): StagedSave | undefined {
+    const { version, text } = change;
+    const { synced, seen } = file;
+    if (synced === undefined || file.waits || text.length === 0 || text.length > PIECE)
+      return undefined;
+    const ready = reformed(synced, change) ?? formed(text.slice(0, text.length), synced.form);
+    if (typeof ready === "string" || ready.content.equals(synced.content)) return undefined;
+    const isSeen = seen !== undefined && sameIdentity(seen, synced.identity);
+    const staged = this.#ports.disk.stage(file.path, ready.bytes, isSeen ? seen : undefined);
+    return staged === undefined ? undefined : { ...ready, version, synced, file: staged };
+  }
+}
+
+interface Formed {
+  readonly form: TextForm;
+  readonly bytes: Uint8Array;
+  readonly content: Content;
+  readonly file?: StagedFile;
+}
+
+/** What was changed in bytes that are at hand; undefined when they are not, or the whole text is needed. */
+function reformed({ base, content, form }: Synced, change: AboutToBe): Formed | undefined {
+  if (content.bytes === undefined || !("version" in base) || base.version !== change.before)
+    return undefined;
+  const bytes = splicedBytes(content.bytes, form, change);
+  return bytes && { form, bytes, content: Content.of(bytes) };
+}
+
+/** A text as bytes; another text when that is what would be read back. */
+function formed(text: string, wanted: TextForm): Formed | string {
+  const { text: kept, form } = afterSaving({ text, form: wanted });
+  if (kept !== text) return kept;
+  const bytes = writeText(text, form);
+  return { form, bytes, content: Content.of(bytes) };
+}
+
+export function restless(path: string): KumikoError {
+  return new KumikoError(
+    "file_unwritable",
+    `${path} was changed again and again while it was to be saved. What you wrote is kept and saved when it is quiet.`,
+    { path },
+  );
+}
