@@ -1,7 +1,8 @@
-import { closeSync, ftruncateSync, openSync, readdirSync, readlinkSync, writeSync } from "node:fs";
+import { closeSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { setTimeout as passing } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import { Mounted } from "./support/mounted.ts";
+import { openFiles } from "./support/open-files.ts";
 
 const SOON = { timeout: 5_000, interval: 20 };
 const START = "one\ntwo\nthree\nfour\n";
@@ -35,16 +36,7 @@ async function replaceLine(mounted: Mounted, line: number, content: string): Pro
 
 /** Files in whose place another stands, and that are open still. */
 function replaced(): string[] {
-  return readdirSync("/proc/self/fd").flatMap((each) => {
-    try {
-      const path = readlinkSync(`/proc/self/fd/${each}`);
-      return /a\.txt|\.kumiko-/.test(path) && path.endsWith(" (deleted)") ? [path] : [];
-    } catch (error) {
-      // The one by which the folder was read.
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-      throw error;
-    }
-  });
+  return openFiles().filter((path) => /(a\.txt|\.kumiko-.*) \(deleted\)$/.test(path));
 }
 
 async function both(mounted: Mounted): Promise<string> {

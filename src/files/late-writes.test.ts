@@ -1,0 +1,175 @@
+import { appendFileSync, rmSync } from "node:fs";
+import { setImmediate as turn } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { openFiles } from "../../test/support/open-files.ts";
+import { temporaryFolder } from "../../test/support/temporary-folder.ts";
+import { Folder } from "./contained.ts";
+import { type LateWrite, LateWrites, type WrittenTo } from "./late-writes.ts";
+import { MountedFile } from "./mounted-file.ts";
+import { ReplacedFile } from "./replaced-file.ts";
+
+const isLinux = process.platform === "linux";
+const FORM = { encoding: "utf-8", bom: false, crlf: false } as const;
+
+/** Files that are replaced in made-up time. */
+class Desk implements AsyncDisposable {
+  now = 0;
+  readonly taken: string[] = [];
+  readonly bases: (number | string)[] = [];
+  readonly lost: string[] = [];
+  /** Why nothing can be taken in now. */
+  trouble: Error | undefined;
+  readonly folder = temporaryFolder();
+  readonly #root = Folder.open(this.folder.path);
+  #timers: { at: number; run: () => void }[] = [];
+  readonly late = new LateWrites({
+    clock: { now: () => this.now },
+    timers: {
+      after: (milliseconds, run) => {
+        const timer = { at: this.now + milliseconds, run };
+        this.#timers.push(timer);
+        return { cancel: () => (this.#timers = this.#timers.filter((each) => each !== timer)) };
+      },
+    },
+    take: (written) => this.#take(written),
+    onLost: ({ path }, error) => this.lost.push(`${path}: ${(error as Error).message}`),
+  });
+
+  /** A save puts another file in its place; gives whether it is open still. */
+  replace(name: string, holds: string, uncompared?: string): () => boolean {
+    const path = this.folder.write(name, holds);
+    using spot = this.#root.spot(name);
+    const replaced = ReplacedFile.open(spot);
+    const file = new MountedFile(name, { path: name, synced: undefined }, 1);
+    const writtenTo = { base: { version: 7 }, form: FORM, earlier: [] };
+    this.late.keep(
+      replaced,
+      { file, writtenTo },
+      uncompared === undefined ? undefined : Buffer.from(uncompared),
+    );
+    // Its number may be another file's by then.
+    return () => openFiles().includes(path);
+  }
+
+  write(name: string, text: string): void {
+    appendFileSync(`${this.folder.path}/${name}`, text);
+  }
+
+  async passing(milliseconds: number): Promise<void> {
+    const end = this.now + milliseconds;
+    for (;;) {
+      // Whatever is under way gets as far as it can.
+      for (let each = 0; each < 100; each++) await turn();
+      const next = this.#timers.toSorted((one, other) => one.at - other.at)[0];
+      if (next === undefined || next.at > end) break;
+      this.#timers = this.#timers.filter((each) => each !== next);
+      this.now = next.at;
+      next.run();
+    }
+    this.now = end;
+  }
+
+  async #take({ bytes, writtenTo }: LateWrite): Promise<WrittenTo> {
+    if (this.trouble !== undefined) throw this.trouble;
+    const text = Buffer.from(bytes).toString();
+    const { base } = writtenTo;
+    this.taken.push(text);
+    this.bases.push("text" in base ? base.text : base.version);
+    return { base: { text }, form: FORM, earlier: [] };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.late[Symbol.asyncDispose]();
+    this.#root[Symbol.dispose]();
+    rmSync(this.folder.path, { recursive: true, force: true });
+  }
+}
+
+it.runIf(isLinux)(
+  "what is not what it should have been is taken in, whatever its time says",
+  async () => {
+    await using desk = new Desk();
+    const isOpen = desk.replace("a.txt", "theirs", "ours  ");
+    await desk.passing(500);
+    expect([desk.taken, desk.bases, isOpen()]).toEqual([["theirs"], [7], true]);
+    await desk.passing(2_000);
+    expect(desk.taken).toHaveLength(1);
+    await expect.poll(isOpen).toBe(false);
+  },
+);
+
+it.runIf(isLinux)(
+  "what is written is taken in when it is at rest, each on top of the last",
+  async () => {
+    await using desk = new Desk();
+    const isOpen = desk.replace("a.txt", "a", "a");
+    await desk.passing(850);
+    desk.write("a.txt", "b");
+    await desk.passing(90);
+    expect(desk.taken).toEqual([]);
+    await desk.passing(300);
+    desk.write("a.txt", "c");
+    await desk.passing(300);
+    expect([desk.taken, desk.bases]).toEqual([
+      ["ab", "abc"],
+      [7, "ab"],
+    ]);
+    await desk.passing(1_200);
+    expect(desk.taken).toHaveLength(2);
+    await expect.poll(isOpen).toBe(false);
+  },
+);
+
+it.runIf(isLinux)(
+  "what cannot be taken in now is tried again, and told when it is given up",
+  async () => {
+    await using desk = new Desk();
+    desk.trouble = new Error("the disk is full");
+    desk.replace("a.txt", "a", "b");
+    const isOpen = desk.replace("b.txt", "a", "b");
+    await desk.passing(500);
+    desk.trouble = undefined;
+    await desk.passing(500);
+    expect([desk.taken, desk.lost]).toEqual([["a", "a"], []]);
+    desk.trouble = new Error("it is no text");
+    desk.write("b.txt", "\0");
+    await desk.passing(4_000);
+    expect(desk.lost).toEqual(["b.txt: it is no text"]);
+    await expect.poll(isOpen).toBe(false);
+  },
+);
+
+it.runIf(isLinux)(
+  "is done at the end with what was just replaced, and keeps nothing open",
+  async () => {
+    const desk = new Desk();
+    const open = [desk.replace("a.txt", "theirs", "ours  "), desk.replace("b.txt", "b", "b")];
+    const closing = desk[Symbol.asyncDispose]();
+    await desk.passing(1_000);
+    await closing;
+    expect(desk.taken).toEqual(["theirs"]);
+    await expect.poll(() => open.some((isOpen) => isOpen())).toBe(false);
+  },
+);
+
+it.runIf(isLinux)(
+  "many in a row are given back at once, unless another program writes there as well",
+  async () => {
+    await using desk = new Desk();
+    // The folder itself is open, too.
+    const kept = () => openFiles().filter((path) => path.startsWith(desk.folder.path)).length - 1;
+    for (let index = 0; index < 10; index++) desk.replace(`${index}.txt`, "a", "a");
+    await expect.poll(kept).toBe(1);
+    // For longer than the first one is kept, so that there are none for a while.
+    for (let round = 0; round < 30; round++) {
+      await desk.passing(50);
+      desk.replace(`again-${round}.txt`, "a", "a");
+    }
+    await expect.poll(kept).toBe(0);
+    desk.late.noticed();
+    for (let round = 0; round < 100; round++) desk.replace(`more-${round}.txt`, "a", "a");
+    await expect.poll(kept).toBe(64);
+    await desk.passing(1_500);
+    await expect.poll(kept).toBe(0);
+  },
+);
