@@ -13,13 +13,14 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
+import { setTimeout as passing } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { Deadline } from "../src/app/deadline.ts";
 import { kernelOfFolder } from "../src/app/folders.ts";
 import { HomeFolder } from "../src/app/index.ts";
 import { openLog } from "../src/app/log.ts";
-import { findServer } from "../src/app/running.ts";
+import { findServer, lockHome } from "../src/app/running.ts";
 import { startServer } from "../src/app/server.ts";
 import { KumikoError } from "../src/base/index.ts";
 import { connect as connectClient } from "../src/client/index.ts";
@@ -137,6 +138,19 @@ describe("kumiko serve", () => {
     const shown = await home.run(["status", "--link"]);
     expect(shown.out).toContain(`page  ${one.told.url}/#token=kumiko_`);
     expect(shown.out).toContain("nobody is connected");
+  });
+
+  test("starts when the one that was stopping is gone", async () => {
+    using home = temporaryHome();
+    const place = home.environment["KUMIKO_HOME"]!;
+    mkdirSync(place, { recursive: true });
+    const stopping = await lockHome(place, "kumiko mcp");
+    const starting = servingIn(home, home.folder.path);
+    // It finds that the home is taken, and by nobody who says where it is.
+    await passing(1_500);
+    stopping[Symbol.dispose]();
+    await using server = await starting;
+    expect(server.told).toMatchObject({ joined: false });
   });
 
   test("says what an agent needs, and how to reach it", async () => {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { basename } from "node:path";
 import { actorName } from "../../app/index.ts";
 import { type LogLevel, logLevels, openLog } from "../../app/log.ts";
-import { findServer } from "../../app/running.ts";
+import { findServer, type ServerNote } from "../../app/running.ts";
 import { type RunningServer, startServer, USUAL_PORT } from "../../app/server.ts";
 import { KumikoError } from "../../base/index.ts";
 import { parseRuleFlag } from "../../permission/index.ts";
@@ -22,6 +22,9 @@ import { isUsualHome, mcpCommand, sharedMcpCommand } from "./mcp-start.ts";
 import { linkTo } from "./owner.ts";
 import { type OwnFlags, placeOf } from "./place.ts";
 import { quoted } from "./quoted.ts";
+
+/** How often a server is started, or found, before it is given up. */
+const ATTEMPTS = 5;
 
 export interface ServeFlags extends OwnFlags, MountingFlags {
   readonly port?: number;
@@ -50,8 +53,8 @@ export async function serve(terminal: Terminal, flags: ServeFlags): Promise<numb
   using interruption = terminal.interruption();
   // One that cannot be read is refused before the folder gets a kernel.
   for (const rule of flags.rule) parseRuleFlag(rule);
-  const server = await started(terminal, flags);
-  if (server === undefined) return join(terminal, flags);
+  const server = await startedOrFound(terminal, flags);
+  if ("pid" in server) return join(terminal, flags, server);
   await using running = server;
   const { url } = running;
   const own = { pid: process.pid, joined: false, in_agent: false };
@@ -65,6 +68,23 @@ export async function serve(terminal: Terminal, flags: ServeFlags): Promise<numb
   if (gaveUp.length > 0 && !flags.json)
     await terminal.complain(`kumiko: did not wait any longer for ${gaveUp.join(", ")}\n`);
   return exitCode.fine;
+}
+
+/** One that was stopping when we came is gone a moment later. */
+async function startedOrFound(
+  terminal: Terminal,
+  flags: ServeFlags,
+): Promise<RunningServer | ServerNote> {
+  const home = placeOf(terminal, flags);
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const server = (await started(terminal, flags)) ?? (await findServer(home));
+    if (server !== undefined) return server;
+  }
+  throw new KumikoError(
+    "unreachable",
+    `A server of ${home} was just stopping or does not come up; try again.`,
+    { home },
+  );
 }
 
 /** Undefined when the home has a server. */
@@ -117,16 +137,8 @@ function isAnotherServer({ code, facts: { file } }: KumikoError): boolean {
 }
 
 /** Has the running server take this folder in, and says where that is. */
-async function join(terminal: Terminal, flags: ServeFlags): Promise<number> {
+async function join(terminal: Terminal, flags: ServeFlags, found: ServerNote): Promise<number> {
   const home = placeOf(terminal, flags);
-  const found = await findServer(home);
-  if (found === undefined) {
-    throw new KumikoError(
-      "unreachable",
-      `A server of ${home} was just stopping or does not come up; try again.`,
-      { home },
-    );
-  }
   const { url, pid, in_agent = false } = found;
   if (flags.port !== undefined || flags.host !== undefined || flags.allowHost.length > 0) {
     throw new KumikoError(
