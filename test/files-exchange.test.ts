@@ -6,6 +6,7 @@ import { expect, it } from "vitest";
 import { KumikoError, Random } from "../src/base/index.ts";
 import { Folder, type Place } from "../src/files/contained.ts";
 import type { Content } from "../src/files/content.ts";
+import type { FileStat } from "../src/files/file-stat.ts";
 import { readWhole, remove, save } from "../src/files/disk-file.ts";
 import { stage } from "../src/files/replacing.ts";
 import { scaled, seed } from "./support/counts.ts";
@@ -17,13 +18,13 @@ const LONG = 15 * 60_000;
 const child = join(repository, "test/support/exchanging-child.ts");
 
 /** The version that is there, when it is one. */
-async function versionAt(place: Place): Promise<{ round: number; content: Content } | undefined> {
+async function versionAt(
+  place: Place,
+): Promise<{ round: number; content: Content; stat: FileStat } | undefined> {
   try {
     const found = await readWhole(place, 1_000);
     const round = /^version (\d+)\n$/.exec(String(found?.bytes ?? ""))?.[1];
-    return found && round !== undefined
-      ? { round: Number(round), content: found.content }
-      : undefined;
+    return found && round !== undefined ? { ...found, round: Number(round) } : undefined;
   } catch (error) {
     if (error instanceof KumikoError && error.code === "being_written") return undefined;
     throw error;
@@ -64,10 +65,13 @@ it.runIf(process.platform === "linux")(
       const mine = `mine ${round}\n`;
       const bytes = Buffer.from(mine);
       const isRemoval = random.below(4) === 0;
-      using staged = isRemoval ? undefined : stage(place, bytes);
+      // As the product saves: what is replaced is looked at by whoever keeps it.
+      const { stat: identity } = found;
+      const keep = (replaced: Disposable): void => replaced[Symbol.dispose]();
+      using staged = isRemoval ? undefined : stage(place, bytes, identity);
       const doing = isRemoval
         ? remove(place, { expected })
-        : save(place, bytes, { expected, staged });
+        : save(place, bytes, { expected, staged, keeping: { identity, keep } });
       if (await isDone(doing)) done.set(found.round, isRemoval ? NOTHING : mine);
       else refused += 1;
     }

@@ -10,8 +10,9 @@ import {
 import { KumikoError } from "../base/index.ts";
 import type { Place } from "./contained.ts";
 import type { Content } from "./content.ts";
-import { hasCode, isSystemError, unwritable } from "./disk-errors.ts";
+import { hasCode, unwritable } from "./disk-errors.ts";
 import { type FileStat, sameIdentity, statAt, statOf } from "./file-stat.ts";
+import { putBack } from "./put-back.ts";
 import { type Keeping, replace, type Saved, settling, type StagedFile } from "./replacing.ts";
 import { absent, moved, type Spot } from "./spot.ts";
 import { Staged } from "./staged.ts";
@@ -195,19 +196,6 @@ function takeAway(spot: Spot, last: FileStat): void {
     throw moved(spot.path);
   }
   unlinkSync(aside);
-}
-
-/** Unless there is something by now: then whoever put it there was last. */
-function putBack(aside: string, target: string): void {
-  try {
-    linkSync(aside, target);
-  } catch (error) {
-    if (hasCode(error, "EEXIST")) return unlinkSync(aside);
-    if (!isSystemError(error)) throw error;
-    // A folder, or a file system without hard links.
-    return renameSync(aside, target);
-  }
-  return unlinkSync(aside);
 }
 
 function ifThere<T>(look: () => T): T | undefined {

@@ -47,6 +47,8 @@ export function attributesOf(descriptor: number): readonly string[] {
 /** By its file: the package's own entry takes ten times as long to find it. */
 function load(): Extensions | null {
   if (loaded !== undefined) return loaded;
+  // There an exchange is three moves.
+  if (process.platform === "win32") return (loaded = null);
   const system = `${process.platform}-${process.arch}`;
   try {
     const require = createRequire(import.meta.url);

@@ -1,4 +1,4 @@
-import { type Clock, KumikoError, type Timers } from "../base/index.ts";
+import { type Clock, KumikoError, monotonicClock, type Timers } from "../base/index.ts";
 import type { Invocation, Kernel } from "../kernel/index.ts";
 import type { FolderRules } from "../permission/index.ts";
 import { Claims } from "./claims.ts";
@@ -74,7 +74,10 @@ export class FileSource implements AsyncDisposable {
     const files = new MountedFiles({ kernel, name, disk });
     const late = new LateWrites({
       timers,
-      clock,
+      clock: monotonicClock,
+      get largest() {
+        return options.largest;
+      },
       take: (written) => this.takingIn.late(written),
       onLost: ({ path }, error) => options.onLost(path, error),
     });
@@ -269,6 +272,7 @@ export class FileSource implements AsyncDisposable {
       await this.files.queue.run([file.block], async () => {
         const { synced, left } = withMask(file.record, mask);
         file.earlier = [];
+        this.#late.forget(file);
         // Versions say something else from now on: what is saved next is not made of these bytes.
         file.synced?.content.letGo();
         if (isSameBase(synced?.base, file.synced?.base) && isSameBase(left, file.left)) return;
@@ -284,9 +288,11 @@ export class FileSource implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.saving[Symbol.asyncDispose]();
-    await this.#late[Symbol.asyncDispose]();
-    await this.#ledger[Symbol.asyncDispose]();
+    // What goes first is used by what goes later.
+    await using closing = new AsyncDisposableStack();
+    closing.use(this.#ledger);
+    closing.use(this.#late);
+    closing.use(this.saving);
   }
 
   async #inStep(file: MountedFile): Promise<MountedFile> {

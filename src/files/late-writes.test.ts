@@ -21,6 +21,7 @@ class Desk implements AsyncDisposable {
   trouble: Error | undefined;
   readonly folder = temporaryFolder();
   readonly #root = Folder.open(this.folder.path);
+  readonly #files = new Map<string, MountedFile>();
   #timers: { at: number; run: () => void }[] = [];
   readonly late = new LateWrites({
     clock: { now: () => this.now },
@@ -31,16 +32,19 @@ class Desk implements AsyncDisposable {
         return { cancel: () => (this.#timers = this.#timers.filter((each) => each !== timer)) };
       },
     },
+    largest: 1_000,
     take: (written) => this.#take(written),
     onLost: ({ path }, error) => this.lost.push(`${path}: ${(error as Error).message}`),
   });
 
   /** A save puts another file in its place; gives whether it is open still. */
   replace(name: string, holds: string, uncompared?: string): () => boolean {
+    // Another than the one before.
+    rmSync(`${this.folder.path}/${name}`, { force: true });
     const path = this.folder.write(name, holds);
     using spot = this.#root.spot(name);
     const replaced = ReplacedFile.open(spot);
-    const file = new MountedFile(name, { path: name, synced: undefined }, 1);
+    const file = this.file(name);
     const writtenTo = { base: { version: 7 }, form: FORM, earlier: [] };
     this.late.keep(
       replaced,
@@ -49,6 +53,13 @@ class Desk implements AsyncDisposable {
     );
     // Its number may be another file's by then.
     return () => openFiles().includes(path);
+  }
+
+  file(name: string): MountedFile {
+    const record = { path: name, synced: undefined };
+    const file = this.#files.get(name) ?? new MountedFile(name, record, 1);
+    this.#files.set(name, file);
+    return file;
   }
 
   write(name: string, text: string): void {
@@ -153,23 +164,80 @@ it.runIf(isLinux)(
 );
 
 it.runIf(isLinux)(
-  "many in a row are given back at once, unless another program writes there as well",
+  "many of one file in a row are given back at once, unless another program writes there as well",
   async () => {
     await using desk = new Desk();
     // The folder itself is open, too.
     const kept = () => openFiles().filter((path) => path.startsWith(desk.folder.path)).length - 1;
-    for (let index = 0; index < 10; index++) desk.replace(`${index}.txt`, "a", "a");
+    for (let round = 0; round < 10; round++) desk.replace("a.txt", "a", "a");
     await expect.poll(kept).toBe(1);
-    // For longer than the first one is kept, so that there are none for a while.
+    // Of several that are saved at once each is kept.
+    for (let each = 0; each < 10; each++) desk.replace(`${each}.txt`, "a", "a");
+    await expect.poll(kept).toBe(11);
+    // For longer than one is kept, so that there are none for a while.
     for (let round = 0; round < 30; round++) {
       await desk.passing(50);
-      desk.replace(`again-${round}.txt`, "a", "a");
+      desk.replace("a.txt", "a", "a");
     }
     await expect.poll(kept).toBe(0);
     desk.late.noticed();
-    for (let round = 0; round < 100; round++) desk.replace(`more-${round}.txt`, "a", "a");
+    for (let round = 0; round < 100; round++) desk.replace("a.txt", "a", "a");
     await expect.poll(kept).toBe(64);
     await desk.passing(1_500);
     await expect.poll(kept).toBe(0);
+  },
+);
+
+it.runIf(isLinux)(
+  "who goes on writing is taken as it is, and keeps nobody from closing",
+  async () => {
+    const desk = new Desk();
+    const isOpen = desk.replace("a.txt", "a", "a");
+    const over = new AbortController();
+    const goesOn = async (milliseconds: number): Promise<void> => {
+      for (let at = 0; at < milliseconds && !over.signal.aborted; at += 50) {
+        desk.write("a.txt", "b");
+        await desk.passing(50);
+      }
+    };
+    await goesOn(2_000);
+    expect(desk.taken).toEqual([]);
+    await goesOn(1_500);
+    expect(desk.taken).toEqual([expect.stringMatching(/^ab+$/)]);
+    const closing = desk[Symbol.asyncDispose]().finally(() => over.abort());
+    await goesOn(5_000);
+    expect(over.signal.aborted).toBe(true);
+    await closing;
+    expect(desk.taken).toHaveLength(2);
+    await expect.poll(isOpen).toBe(false);
+    // What is replaced after that is not kept.
+    using folder = temporaryFolder();
+    folder.write("b.txt", "b");
+    using root = Folder.open(folder.path);
+    using spot = root.spot("b.txt");
+    const writtenTo = { base: { version: 7 }, form: FORM, earlier: [] };
+    desk.late.keep(ReplacedFile.open(spot), { file: desk.file("b.txt"), writtenTo });
+    await expect.poll(() => openFiles().some((path) => path.endsWith("/b.txt"))).toBe(false);
+  },
+);
+
+it.runIf(isLinux)(
+  "what must not be known any more is not kept, and what is too large not read",
+  async () => {
+    await using desk = new Desk();
+    const before = desk.replace("a.txt", "secret", "other!");
+    desk.late.forget(desk.file("a.txt"));
+    const next = desk.replace("a.txt", "secret", "other!");
+    await expect.poll(() => before() || next()).toBe(false);
+    await desk.passing(200);
+    const after = desk.replace("a.txt", "public", "public");
+    desk.replace("b.txt", "b", "b");
+    desk.write("b.txt", "b".repeat(1_000));
+    await desk.passing(500);
+    expect([desk.taken, desk.lost, after()]).toEqual([
+      [],
+      ["b.txt: it is larger than the limit"],
+      true,
+    ]);
   },
 );

@@ -14,6 +14,8 @@ const KEPT_FOR = 1_000;
 const BETWEEN = 100;
 /** As many are kept; where more come, the oldest go before their time. */
 const MOST = 64;
+/** A file that does not come to rest, or cannot be taken in, is taken as it is, or given up, so many milliseconds later. */
+const LATEST = 3_000;
 /** So many milliseconds after another program wrote to a file of the folder it may do so again. */
 const COMPANY = 10_000;
 
@@ -34,10 +36,13 @@ export interface LateWrite {
 
 export interface LateWritesPorts {
   readonly timers: Timers;
+  /** For durations only. */
   readonly clock: Clock;
+  /** Bytes above which a file is not read as text. */
+  readonly largest: number;
   /** Takes it in, and gives what the next one is made of. */
   take(late: LateWrite): Promise<WrittenTo>;
-  /** It could not be taken in, again and again, and is given up. */
+  /** It cannot be taken in, and is given up. */
   onLost(file: MountedFile, error: unknown): void;
 }
 
@@ -51,8 +56,10 @@ interface Kept {
   uncompared: Uint8Array | undefined;
   /** It did not, although no time says so. */
   differs: boolean;
-  /** Another that it was found to be, and when. */
-  changed: { readonly identity: FileIdentity; readonly at: number } | undefined;
+  /** Another that it was found to be, when, and since when it has been another. */
+  changed:
+    | { readonly identity: FileIdentity; readonly at: number; readonly since: number }
+    | undefined;
   until: number;
 }
 
@@ -64,11 +71,14 @@ export class LateWrites implements AsyncDisposable {
   readonly #ports: LateWritesPorts;
   /** The oldest first. */
   readonly #kept = new Set<Kept>();
-  /** When the last one came, and when another program last wrote. */
-  #last = -Infinity;
+  /** When one of each file last came, and when another program last wrote to any. */
+  readonly #last = new WeakMap<MountedFile, number>();
+  /** Those of which the next one must not be kept. */
+  readonly #unwanted = new WeakSet<MountedFile>();
   #noticed = -Infinity;
   #timer: { cancel(): void } | undefined;
   #looking: Promise<void> | undefined;
+  #isClosing = false;
   #isClosed = false;
 
   constructor(ports: LateWritesPorts) {
@@ -81,22 +91,32 @@ export class LateWrites implements AsyncDisposable {
     of: { readonly file: MountedFile; readonly writtenTo: WrittenTo },
     uncompared?: Uint8Array,
   ): void {
+    const { file } = of;
+    if (this.#isClosed || this.#unwanted.delete(file)) return replaced[Symbol.dispose]();
     const now = this.#ports.clock.now();
     const until = now + KEPT_FOR;
     const seen = replaced.stat;
     const kept = { ...of, replaced, seen, uncompared, differs: false, changed: undefined, until };
     this.#kept.add(kept);
     // Many in a row, and nobody else: the disk is quicker when what they had is given back at once.
-    const isRapid = now - this.#last < BETWEEN && now - this.#noticed > COMPANY;
-    this.#last = now;
+    const isRapid =
+      now - (this.#last.get(file) ?? -Infinity) < BETWEEN && now - this.#noticed > COMPANY;
+    this.#last.set(file, now);
     // When whoever waits for the save has its answer. Not later: what is kept for long costs the collector.
     setImmediate(() => {
-      if (!this.#kept.has(kept)) return;
-      const [oldest] = this.#kept;
-      if (isUnchanged(kept) && isRapid) this.#letGo(kept);
-      else if (this.#kept.size > MOST && isUnchanged(oldest!)) this.#letGo(oldest!);
+      if (this.#isUnchanged(kept) && isRapid) this.#letGo(kept);
+      for (const each of this.#kept) {
+        if (this.#kept.size <= MOST) break;
+        if (this.#isUnchanged(each)) this.#letGo(each);
+      }
     });
-    this.#lookLater();
+    return this.#lookLater();
+  }
+
+  /** What a file held must not be known any more: neither what was replaced by now, nor what is replaced next. */
+  forget(file: MountedFile): void {
+    for (const kept of this.#kept) if (kept.file === file) this.#letGo(kept);
+    this.#unwanted.add(file);
   }
 
   /** Another program wrote to a file of the folder. */
@@ -106,17 +126,18 @@ export class LateWrites implements AsyncDisposable {
 
   /** Looks at all of them once more. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true;
+    this.#isClosing = true;
     this.#timer?.cancel();
     await this.#looking;
     for (const kept of this.#kept) {
       while (this.#kept.has(kept) && !(await this.#look(kept))) await this.#pause();
       this.#letGo(kept);
     }
+    this.#isClosed = true;
   }
 
   #lookLater(): void {
-    if (this.#isClosed || this.#kept.size === 0 || this.#looking !== undefined) return;
+    if (this.#isClosing || this.#kept.size === 0 || this.#looking !== undefined) return;
     this.#timer ??= this.#ports.timers.after(BETWEEN, () => {
       this.#timer = undefined;
       this.#looking = this.#lookAtAll().finally(() => {
@@ -132,42 +153,63 @@ export class LateWrites implements AsyncDisposable {
     for (const kept of all) {
       // One at a time: whoever wants something meanwhile is served first.
       await new Promise((resolve) => setImmediate(resolve));
-      if (!this.#kept.has(kept)) continue;
       const isQuiet = await this.#look(kept);
       if (isQuiet && this.#ports.clock.now() >= kept.until) this.#letGo(kept);
     }
   }
 
-  /** True when nothing was written to it since it was last taken in. */
+  /** True when nothing was written to it since it was last taken in; nothing is looked at that was let go. */
   async #look(kept: Kept): Promise<boolean> {
-    if (isUnchanged(kept)) return true;
+    if (this.#isUnchanged(kept) || !this.#kept.has(kept)) return true;
     const now = this.#ports.clock.now();
-    const identity = kept.replaced.look();
-    if (kept.changed === undefined || !sameIdentity(kept.changed.identity, identity))
-      kept.changed = { identity, at: now };
-    const age = now - kept.changed.at;
-    if (age < restOf(identity, kept.seen)) return false;
-    if (!(await isEmptiedToBeWritten(identity, kept.seen, age))) await this.#take(kept, identity);
+    try {
+      const identity = kept.replaced.look();
+      if (kept.changed === undefined || !sameIdentity(kept.changed.identity, identity))
+        kept.changed = { identity, at: now, since: kept.changed?.since ?? now };
+      const { at, since } = kept.changed;
+      const isRestless = now - since >= LATEST;
+      if (!isRestless && now - at < restOf(identity, kept.seen)) return false;
+      if (!isRestless && (await isEmptiedToBeWritten(identity, kept.seen, now - at))) return false;
+      await this.#take(kept, identity, isRestless);
+    } catch (error) {
+      // Again and again, as long as it may come to something.
+      if (now - (kept.changed?.since ?? -Infinity) >= LATEST || this.#isClosing)
+        this.#lose(kept, error);
+    }
     return false;
   }
 
-  async #take(kept: Kept, identity: FileIdentity): Promise<void> {
-    const { clock } = this.#ports;
+  async #take(kept: Kept, identity: FileIdentity, isRestless: boolean): Promise<void> {
+    const { clock, largest } = this.#ports;
+    if (identity.size > largest) return this.#lose(kept, new Error("it is larger than the limit"));
+    const bytes = contentOf(kept.replaced, identity.size);
+    // Somebody wrote while it was read.
+    if (!isRestless && !sameIdentity(kept.replaced.look(), identity)) return undefined;
+    const { file, writtenTo } = kept;
+    kept.writtenTo = await this.#ports.take({ file, writtenTo, bytes, identity });
+    kept.seen = identity;
+    kept.differs = false;
+    kept.changed = undefined;
+    kept.until = clock.now() + KEPT_FOR;
+    // Who goes on writing while everything ends is not waited for.
+    if (isRestless && this.#isClosing) this.#letGo(kept);
+    return undefined;
+  }
+
+  /** False as well when that cannot be found out: then there is nothing to be had of it any more. */
+  #isUnchanged(kept: Kept): boolean {
+    if (!this.#kept.has(kept)) return false;
     try {
-      const bytes = contentOf(kept.replaced, identity.size);
-      // Somebody wrote while it was read.
-      if (!sameIdentity(kept.replaced.look(), identity)) return;
-      const { file, writtenTo } = kept;
-      kept.writtenTo = await this.#ports.take({ file, writtenTo, bytes, identity });
-      kept.seen = identity;
-      kept.differs = false;
-      kept.changed = undefined;
-      kept.until = clock.now() + KEPT_FOR;
+      return isUnchanged(kept);
     } catch (error) {
-      if (clock.now() < kept.until + KEPT_FOR && !this.#isClosed) return;
-      this.#letGo(kept);
-      this.#ports.onLost(kept.file, error);
+      this.#lose(kept, error);
+      return false;
     }
+  }
+
+  #lose(kept: Kept, error: unknown): void {
+    this.#letGo(kept);
+    this.#ports.onLost(kept.file, error);
   }
 
   #letGo(kept: Kept): void {

@@ -20,25 +20,33 @@ async function saveOver(place: Place, text: string, expected: string, identity: 
   return { saved: await save(place, bytes(text), how), keep };
 }
 
-it("replaces a file by a rename where names cannot be exchanged", async () => {
-  using folder = temporaryFolder();
-  const path = folder.write("a.txt", "one");
-  using root = Folder.open(folder.path);
-  const place = root.resolve("a.txt");
-  const { saved, keep } = await saveOver(place, "two", "one", stat(place)!);
-  expect([readFileSync(path, "utf8"), saved.stat]).toEqual(["two", stat(place)]);
-  expect(keep).toHaveBeenCalledOnce();
-  expect(readdirSync(folder.path)).toEqual(["a.txt"]);
-});
+it.runIf(process.platform === "linux")(
+  "replaces a file by a rename where names cannot be exchanged",
+  async () => {
+    using folder = temporaryFolder();
+    const path = folder.write("a.txt", "one");
+    using root = Folder.open(folder.path);
+    const place = root.resolve("a.txt");
+    const { saved, keep } = await saveOver(place, "two", "one", stat(place)!);
+    expect([readFileSync(path, "utf8"), saved.stat]).toEqual(["two", stat(place)]);
+    expect(keep).toHaveBeenCalledOnce();
+    expect(readdirSync(folder.path)).toEqual(["a.txt"]);
+  },
+);
 
-it("compares before that, also what was written within one tick of the clock", async () => {
-  using folder = temporaryFolder();
-  folder.write("a.txt", "one");
-  using root = Folder.open(folder.path);
-  const place = root.resolve("a.txt");
-  // What was written in the same tick as what was seen: no time tells the two apart.
-  const seen = stat(place)!;
-  await expect(saveOver(place, "mine", "ONE", seen)).rejects.toMatchObject({ code: "disk_moved" });
-  expect((await readWhole(place, 10))?.bytes.toString()).toBe("one");
-  expect(readdirSync(folder.path)).toEqual(["a.txt"]);
-});
+it.runIf(process.platform === "linux")(
+  "compares before that, also what was written within one tick of the clock",
+  async () => {
+    using folder = temporaryFolder();
+    folder.write("a.txt", "one");
+    using root = Folder.open(folder.path);
+    const place = root.resolve("a.txt");
+    // What was written in the same tick as what was seen: no time tells the two apart.
+    const seen = stat(place)!;
+    await expect(saveOver(place, "mine", "ONE", seen)).rejects.toMatchObject({
+      code: "disk_moved",
+    });
+    expect((await readWhole(place, 10))?.bytes.toString()).toBe("one");
+    expect(readdirSync(folder.path)).toEqual(["a.txt"]);
+  },
+);

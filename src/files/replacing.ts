@@ -14,6 +14,7 @@ import {
 } from "./file-stat.ts";
 import { writeInPlace } from "./in-place.ts";
 import { ReplacedFile } from "./replaced-file.ts";
+import { putBack } from "./put-back.ts";
 import { absent, moved, type Spot } from "./spot.ts";
 import { checkWritable, Staged } from "./staged.ts";
 import { compare, compareThere, openFile, PIECE } from "./whole-file.ts";
@@ -208,10 +209,23 @@ function takeBack(spot: Spot, staged: Staged): void {
   let before: FileIdentity = staged.stat();
   for (;;) {
     const next = identityAt(staged.target);
-    exchange(spot.target, staged.target);
+    if (!isExchanged(spot, staged)) return;
     if (sameIdentity(identityAt(staged.target), before)) return;
     before = next;
   }
+}
+
+/** False when it could not be: then what has the staged one's name was put back in another way. */
+function isExchanged(spot: Spot, staged: Staged): boolean {
+  try {
+    if (exchange(spot.target, staged.target)) return true;
+    renameSync(staged.target, spot.target);
+  } catch (error) {
+    // Somebody moved ours away meanwhile.
+    if (!hasCode(error, "ENOENT")) throw error;
+    putBack(staged.target, spot.target);
+  }
+  return false;
 }
 
 function identityAt(target: string): FileIdentity {

@@ -23,8 +23,8 @@ import { linkTo } from "./owner.ts";
 import { type OwnFlags, placeOf } from "./place.ts";
 import { quoted } from "./quoted.ts";
 
-/** How often a server is started, or found, before it is given up. */
-const ATTEMPTS = 5;
+/** For so many milliseconds a server is started, or found, before it is given up. */
+const PATIENCE = 10_000;
 
 export interface ServeFlags extends OwnFlags, MountingFlags {
   readonly port?: number;
@@ -76,10 +76,12 @@ async function startedOrFound(
   flags: ServeFlags,
 ): Promise<RunningServer | ServerNote> {
   const home = placeOf(terminal, flags);
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const server = (await started(terminal, flags)) ?? (await findServer(home));
+  const until = performance.now() + PATIENCE;
+  do {
+    const left = Math.max(0, until - performance.now());
+    const server = (await started(terminal, flags)) ?? (await findServer(home, left));
     if (server !== undefined) return server;
-  }
+  } while (performance.now() < until);
   throw new KumikoError(
     "unreachable",
     `A server of ${home} was just stopping or does not come up; try again.`,
