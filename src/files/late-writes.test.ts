@@ -1,6 +1,7 @@
 import { appendFileSync, rmSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, it } from "vitest";
+import { FakeTime } from "../../test/support/kernel-workshop.ts";
 import { openFiles } from "../../test/support/open-files.ts";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
 import { Folder } from "./contained.ts";
@@ -9,29 +10,26 @@ import { MountedFile } from "./mounted-file.ts";
 import { ReplacedFile } from "./replaced-file.ts";
 
 const isLinux = process.platform === "linux";
+/** In milliseconds of made-up time, and how often others have their turn in each. */
+const STEP = 10;
+const TURNS = 20;
 const FORM = { encoding: "utf-8", bom: false, crlf: false } as const;
 
 /** Files that are replaced in made-up time. */
 class Desk implements AsyncDisposable {
-  now = 0;
+  readonly #time = new FakeTime();
   readonly taken: string[] = [];
   readonly bases: (number | string)[] = [];
   readonly lost: string[] = [];
+  last: LateWrite | undefined;
   /** Why nothing can be taken in now. */
   trouble: Error | undefined;
   readonly folder = temporaryFolder();
   readonly #root = Folder.open(this.folder.path);
   readonly #files = new Map<string, MountedFile>();
-  #timers: { at: number; run: () => void }[] = [];
   readonly late = new LateWrites({
-    clock: { now: () => this.now },
-    timers: {
-      after: (milliseconds, run) => {
-        const timer = { at: this.now + milliseconds, run };
-        this.#timers.push(timer);
-        return { cancel: () => (this.#timers = this.#timers.filter((each) => each !== timer)) };
-      },
-    },
+    clock: this.#time.clock,
+    timers: this.#time.timers,
     largest: 1_000,
     take: (written) => this.#take(written),
     onLost: ({ path }, error) => this.lost.push(`${path}: ${(error as Error).message}`),
@@ -66,21 +64,18 @@ class Desk implements AsyncDisposable {
     appendFileSync(`${this.folder.path}/${name}`, text);
   }
 
+  /** Whatever is under way gets as far as it can meanwhile. */
   async passing(milliseconds: number): Promise<void> {
-    const end = this.now + milliseconds;
-    for (;;) {
-      // Whatever is under way gets as far as it can.
-      for (let each = 0; each < 100; each++) await turn();
-      const next = this.#timers.toSorted((one, other) => one.at - other.at)[0];
-      if (next === undefined || next.at > end) break;
-      this.#timers = this.#timers.filter((each) => each !== next);
-      this.now = next.at;
-      next.run();
+    for (let at = 0; at < milliseconds; at += STEP) {
+      for (let each = 0; each < TURNS; each++) await turn();
+      this.#time.pass(STEP);
     }
-    this.now = end;
+    for (let each = 0; each < TURNS; each++) await turn();
   }
 
-  async #take({ bytes, writtenTo }: LateWrite): Promise<WrittenTo> {
+  async #take(written: LateWrite): Promise<WrittenTo> {
+    const { bytes, writtenTo } = written;
+    this.last = written;
     if (this.trouble !== undefined) throw this.trouble;
     const text = Buffer.from(bytes).toString();
     const { base } = writtenTo;
@@ -225,6 +220,12 @@ it.runIf(isLinux)(
   "what must not be known any more is not kept, and what is too large not read",
   async () => {
     await using desk = new Desk();
+    desk.replace("c.txt", "secret", "other!");
+    await desk.passing(300);
+    expect(desk.last?.isWanted()).toBe(true);
+    desk.late.forget(desk.file("c.txt"));
+    expect(desk.last?.isWanted()).toBe(false);
+    desk.taken.length = 0;
     const before = desk.replace("a.txt", "secret", "other!");
     desk.late.forget(desk.file("a.txt"));
     const next = desk.replace("a.txt", "secret", "other!");

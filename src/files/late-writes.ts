@@ -32,6 +32,8 @@ export interface LateWrite {
   readonly writtenTo: WrittenTo;
   readonly bytes: Uint8Array;
   readonly identity: FileIdentity;
+  /** False when it was to be forgotten meanwhile. */
+  isWanted(): boolean;
 }
 
 export interface LateWritesPorts {
@@ -186,7 +188,8 @@ export class LateWrites implements AsyncDisposable {
     // Somebody wrote while it was read.
     if (!isRestless && !sameIdentity(kept.replaced.look(), identity)) return undefined;
     const { file, writtenTo } = kept;
-    kept.writtenTo = await this.#ports.take({ file, writtenTo, bytes, identity });
+    const isWanted = (): boolean => this.#kept.has(kept);
+    kept.writtenTo = await this.#ports.take({ file, writtenTo, bytes, identity, isWanted });
     kept.seen = identity;
     kept.differs = false;
     kept.changed = undefined;

@@ -54,7 +54,8 @@ export class TakingIn {
   }
 
   /** What a program wrote to a file after we had put another in its place. Gives what it will write to next. */
-  async late({ file, writtenTo, bytes, identity }: LateWrite): Promise<WrittenTo> {
+  async late(written: LateWrite): Promise<WrittenTo> {
+    const { file, writtenTo, bytes, identity } = written;
     const { files, syncing, saving } = this.#ports;
     const found = textIn(file.path, bytes, {
       largest: this.#ports.largest,
@@ -64,7 +65,7 @@ export class TakingIn {
     const late = { ...found, content: Content.of(bytes), identity, writtenTo };
     const unsaved = await files.queue.run([file.block], async () => {
       // Who took the file away took that with it.
-      if (file.synced === undefined) return [];
+      if (file.synced === undefined || !written.isWanted()) return [];
       const cause = (await syncing.announcedBy(file, late)) ?? DISK;
       return syncing.takeIn([[file, late]], cause);
     });
