@@ -370,6 +370,38 @@ describe("a folder that is watched", () => {
 });
 
 describe("the index of a folder", () => {
+  it("is told once that a file has a block, not with each of its edits", async () => {
+    const forgotten: (readonly string[])[] = [];
+    class Told extends MemoryFileIndex {
+      override async forget(folder: string, which: readonly string[] = []): Promise<void> {
+        forgotten.push(which);
+        await super.forget(folder, which);
+      }
+    }
+    using tree = temporaryFolder();
+    tree.write("a.txt", "elm\n");
+    const files = new Told(readFiles);
+    let hasBlock = false;
+    await using index = folderIndex(realpathSync(tree.path), files, () => hasBlock);
+    const list = await listOf(tree.path);
+    index.start(() => list);
+    const known = async (change: readonly string[], gone: readonly string[] = []) => {
+      index.changed(change, gone);
+      await index.settled();
+      const query = { query: "elm", literal: true, ignoreCase: false };
+      return (await index.candidates(query)).known;
+    };
+    expect(await known(["a.txt"])).toEqual(["a.txt"]);
+    hasBlock = true;
+    for (let edit = 0; edit < 3; edit++) expect(await known(["a.txt"])).toEqual([]);
+    expect(forgotten).toEqual([["a.txt"]]);
+    hasBlock = false;
+    expect(await known(["a.txt"])).toEqual(["a.txt"]);
+    hasBlock = true;
+    expect(await known([], ["a.txt"])).toEqual([]);
+    expect(forgotten).toEqual([["a.txt"], ["a.txt"]]);
+  });
+
   const names = Array.from({ length: 12 }, (_, at) => `${at % 3}/f${at}.txt`);
 
   it(
@@ -470,13 +502,17 @@ function openFiles(place: string): SqliteFileIndex {
   return new SqliteFileIndex({ file, timers: realTimers, reader: readerModule });
 }
 
-function folderIndex(root: string, index: FileIndex): FolderIndex {
+function folderIndex(
+  root: string,
+  index: FileIndex,
+  isLeftOut = (): boolean => false,
+): FolderIndex {
   return new FolderIndex({
     root,
     index,
     timers: realTimers,
     largest: 1_000,
-    isLeftOut: () => false,
+    isLeftOut,
     onTrouble: (error) => {
       throw error;
     },

@@ -53,6 +53,8 @@ export class FolderIndex implements AsyncDisposable {
   /** Not readable when they were last tried: they wait for their next change. */
   readonly #unreadable = new Set<string>();
   readonly #gone = new Set<string>();
+  /** Left out, and not in the index: to say so again would start its thread with every edit of a block. */
+  readonly #out = new Set<string>();
   #working: Promise<void> | undefined;
   #trouble = "";
   #closed = false;
@@ -182,7 +184,8 @@ export class FolderIndex implements AsyncDisposable {
     } else if (this.#gone.size > 0) {
       const gone = [...this.#gone];
       this.#gone.clear();
-      await index.forget(root, gone);
+      await this.#forget(gone);
+      for (const path of gone) this.#out.delete(path);
     } else {
       await this.#take([...this.#waiting.entries().take(TOGETHER)]);
     }
@@ -200,11 +203,21 @@ export class FolderIndex implements AsyncDisposable {
     const { out = [], paths = [] } = Object.groupBy(changes.keys(), (path) =>
       this.#options.isLeftOut(path) ? "out" : "paths",
     );
-    if (out.length > 0) await index.forget(root, out);
-    for (const path of out) done(path);
+    await this.#forget(out);
+    for (const path of out) {
+      this.#out.add(path);
+      done(path);
+    }
     if (paths.length === 0) return;
+    for (const path of paths) this.#out.delete(path);
     const reading = { folder: root, paths, largest, units: UNITS_TOGETHER };
     for (const { path, unreadable } of await index.take(reading)) done(path, unreadable);
+  }
+
+  async #forget(paths: readonly string[]): Promise<void> {
+    const { index, root } = this.#options;
+    const known = paths.filter((path) => !this.#out.has(path));
+    if (known.length > 0) await index.forget(root, known);
   }
 
   async *#pages(listed: Listed): AsyncGenerator<IdentifiedFile[]> {
