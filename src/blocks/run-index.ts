@@ -130,7 +130,8 @@ export class RunIndex {
     leaf.count = half;
     added.stamp = leaf.stamp;
     const moved = visibleUnits(added);
-    this.tree.add(leaf, 0, -moved);
+    // Of none, `-moved` would be minus zero, which is no small integer to V8: all sums became slower ones, once and for all.
+    this.tree.add(leaf, 0, 0 - moved);
     added.sums[0] = moved;
     this.tree.insertAfter(leaf, added);
     this.#leaf = this.tree.first;
