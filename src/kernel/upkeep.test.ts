@@ -47,8 +47,8 @@ test("a block that is written to is kept whole now and then, and packed when it 
 
 test("a block that never rests is packed all the same", async () => {
   const { done, commit } = workshop(10);
-  await commit(2_100);
-  expect(done.filter((each) => each.startsWith("pack"))).toEqual(["pack 2048"]);
+  await commit(16_400);
+  expect(done.filter((each) => each.startsWith("pack"))).toEqual(["pack 16384"]);
 });
 
 test("a long text is kept whole less often while it is written to", async () => {

@@ -11,8 +11,8 @@ const CHARACTERS_PER_SPLICE = 1024;
 const QUIET = 10_000;
 /** Fewer commits are read as fast, and take no more room, as they are. */
 const WORTH_IT = 8;
-/** A block that is being edited is packed only so often: its commits would wait for that. */
-const MANY_COMMITS = 2048;
+/** A block that is edited without a pause is packed only so often: its commits wait for that, and most rest before. */
+const MANY_COMMITS = 16_384;
 const AT_ONCE = 2;
 const AT_ONCE_CLOSING = 32;
 /** Texts that searches asked for are small work; a group of them shares its fsync. */
