@@ -3,8 +3,11 @@ import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 const MEGABYTE = 1024 * 1024;
 /** Where the space for new objects stops: enough for thousands of calls between two collections. */
 const ENOUGH = 16 * MEGABYTE;
-/** What old objects may grow by until all are looked through: well above the space for new ones. */
-const ROOM = 24 * MEGABYTE;
+/**
+ * What old objects may grow by until all are looked through: well above the space for new ones, and above what the bytes of
+ * files take that lie outside of it meanwhile and count as well.
+ */
+const ROOM = 48 * MEGABYTE;
 const EVERY = 100;
 
 /**
@@ -41,9 +44,9 @@ export function boundHeapGrowth(hasCompany: () => boolean = () => false): Dispos
   };
 }
 
-/** In tens: each change is told to V8. */
+/** In tens: each change is told to V8, which itself gives no more than this much. */
 function percent(old: number): number {
-  return Math.min(100, Math.max(10, Math.round((ROOM / old) * 10) * 10));
+  return Math.min(300, Math.max(10, Math.round((ROOM / old) * 10) * 10));
 }
 
 /** What V8 is told, when it is something else than before. */
