@@ -16,6 +16,7 @@ import { ownerOf } from "./owner-token.ts";
 import { lockHome, removeNote, writeNote } from "./running.ts";
 import { openWorld } from "./world.ts";
 import { boundHeapGrowth } from "./heap-growth.ts";
+import { compileEarly } from "./compile-early.ts";
 
 export interface ServerOptions {
   /** The home folder. */
@@ -87,6 +88,7 @@ async function start(options: ServerOptions): Promise<RunningServer> {
   // Whoever has the process to itself, over pipes, need not wait for others.
   const hasCompany = (): boolean => connected?.isEmpty === false;
   starting.use(boundHeapGrowth(hasCompany));
+  starting.use(compileEarly());
   const home = new HomeFolder(place, "kumiko serve", hasCompany);
   const world = starting.use(
     openWorld(home, (report) => log.error({ ...report }, "damaged"), {
