@@ -88,7 +88,6 @@ async function start(options: ServerOptions): Promise<RunningServer> {
   // Whoever has the process to itself, over pipes, need not wait for others.
   const hasCompany = (): boolean => connected?.isEmpty === false;
   starting.use(boundHeapGrowth(hasCompany));
-  starting.use(compileEarly());
   const home = new HomeFolder(place, "kumiko serve", hasCompany);
   const world = starting.use(
     openWorld(home, (report) => log.error({ ...report }, "damaged"), {
@@ -107,12 +106,14 @@ async function start(options: ServerOptions): Promise<RunningServer> {
   );
   const { token, principal } = await ownerOf(place, tokens, options.actor ?? "owner");
   const closing = new AbortController();
+  const metrics = new Metrics();
+  starting.use(compileEarly(() => metrics.total("kumiko_calls_total")));
   const hall = new Hall({
     world,
     registry: await allTools(),
     tokens,
     log,
-    metrics: new Metrics(),
+    metrics,
     clock,
     version,
     closing: closing.signal,
