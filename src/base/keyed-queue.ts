@@ -16,6 +16,11 @@ export class KeyedQueue {
     return this.#lines.has(key);
   }
 
+  /** Resolves when no task is running or waiting. */
+  async idle(): Promise<void> {
+    while (this.#lines.size > 0) await Promise.all(this.#lines.values());
+  }
+
   async run<Result>(
     keys: readonly string[],
     task: () => Result | Promise<Result>,

@@ -291,6 +291,8 @@ export class FileSource implements AsyncDisposable {
     // What goes first is used by what goes later.
     await using closing = new AsyncDisposableStack();
     closing.use(this.#ledger);
+    // Whoever waits for a file to come to rest looks at it once more.
+    closing.defer(() => this.files.queue.idle());
     closing.use(this.#late);
     closing.use(this.saving);
   }

@@ -1,5 +1,6 @@
 import { closeSync, constants, existsSync, openSync, readlinkSync, realpathSync } from "node:fs";
 import { join } from "node:path";
+import { KumikoError } from "../base/index.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
 /** Linux's number on every processor Node runs on; Node does not name it. Such a handle needs no right to read. */
@@ -52,7 +53,7 @@ export class FolderHandle implements Disposable {
   /** What to call the system with for a name in this folder; "." is the folder itself. */
   at(name: string): string {
     // A closed descriptor's number may be another folder's by now.
-    if (this.#closed) throw new Error(`${this.#path} was closed`);
+    if (this.#closed) throw closed(this.#path);
     if (this.#descriptor === undefined) return join(this.#path, name);
     return `/proc/self/fd/${this.#descriptor}/${name}`;
   }
@@ -68,4 +69,13 @@ export class FolderHandle implements Disposable {
     this.#closed = true;
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
   }
+}
+
+/** For whoever began before it was closed. */
+function closed(path: string): KumikoError {
+  return new KumikoError(
+    "root_gone",
+    `${path} was just unmounted, or mounted in another way: try again.`,
+    { path },
+  );
 }
