@@ -14,12 +14,12 @@ import BetterSqlite from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { KumikoError, Random, realTimers } from "../src/base/index.ts";
 import { readFiles } from "../src/files/file-reader.ts";
-import { FolderIndex, type Listed } from "../src/files/folder-index.ts";
+import { FolderIndex, type FolderIndexOptions, type Listed } from "../src/files/folder-index.ts";
 import { MountsPort, readerModule } from "../src/files/index.ts";
 import { Ignored } from "../src/files/ignored.ts";
 import { scan } from "../src/files/scan.ts";
 import { readText } from "../src/files/text-form.ts";
-import type { FileIndex } from "../src/kernel/ports.ts";
+import type { FileIndex, FileReading } from "../src/kernel/ports.ts";
 import { MemoryFileIndex, SqliteFileIndex } from "../src/store/index.ts";
 import { scaled, seed } from "./support/counts.ts";
 import { Mounted } from "./support/mounted.ts";
@@ -355,7 +355,8 @@ describe("a folder that is watched", () => {
       index: new Broken(readFiles),
       timers: realTimers,
       largest: 1000,
-      isLeftOut: () => false,
+      isSecret: () => false,
+      hasBlock: () => false,
       onTrouble: (error) => void told.push(error.message),
     });
     const list = await listOf(tree.path);
@@ -370,36 +371,50 @@ describe("a folder that is watched", () => {
 });
 
 describe("the index of a folder", () => {
-  it("is told once that a file has a block, not with each of its edits", async () => {
-    const forgotten: (readonly string[])[] = [];
+  it("is left alone by edits of a file that has a block, and by none of a secret", async () => {
+    const asked: unknown[] = [];
     class Told extends MemoryFileIndex {
       override async forget(folder: string, which: readonly string[] = []): Promise<void> {
-        forgotten.push(which);
+        asked.push({ forget: which });
         await super.forget(folder, which);
+      }
+      override take(reading: FileReading): ReturnType<MemoryFileIndex["take"]> {
+        asked.push({ take: reading.paths });
+        return super.take(reading);
       }
     }
     using tree = temporaryFolder();
     tree.write("a.txt", "elm\n");
-    const files = new Told(readFiles);
-    let hasBlock = false;
-    await using index = folderIndex(realpathSync(tree.path), files, () => hasBlock);
+    const is = { block: false, secret: false };
+    await using index = folderIndex(realpathSync(tree.path), new Told(readFiles), {
+      hasBlock: () => is.block,
+      isSecret: () => is.secret,
+    });
     const list = await listOf(tree.path);
     index.start(() => list);
     const known = async (change: readonly string[], gone: readonly string[] = []) => {
+      asked.length = 0;
       index.changed(change, gone);
       await index.settled();
       const query = { query: "elm", literal: true, ignoreCase: false };
       return (await index.candidates(query)).known;
     };
     expect(await known(["a.txt"])).toEqual(["a.txt"]);
-    hasBlock = true;
-    for (let edit = 0; edit < 3; edit++) expect(await known(["a.txt"])).toEqual([]);
-    expect(forgotten).toEqual([["a.txt"]]);
-    hasBlock = false;
+    is.block = true;
     expect(await known(["a.txt"])).toEqual(["a.txt"]);
-    hasBlock = true;
+    expect(asked).toEqual([]);
+    index.again();
+    expect(await known([])).toEqual([]);
+    is.block = false;
+    expect(await known(["a.txt"])).toEqual(["a.txt"]);
+    is.secret = true;
+    expect(await known(["a.txt"])).toEqual([]);
+    expect(asked).toEqual([{ forget: ["a.txt"] }]);
+    is.secret = false;
+    expect(await known(["a.txt"])).toEqual(["a.txt"]);
+    is.block = true;
     expect(await known([], ["a.txt"])).toEqual([]);
-    expect(forgotten).toEqual([["a.txt"], ["a.txt"]]);
+    expect(asked).toEqual([{ forget: ["a.txt"] }]);
   });
 
   const names = Array.from({ length: 12 }, (_, at) => `${at % 3}/f${at}.txt`);
@@ -505,14 +520,16 @@ function openFiles(place: string): SqliteFileIndex {
 function folderIndex(
   root: string,
   index: FileIndex,
-  isLeftOut = (): boolean => false,
+  left: Partial<Pick<FolderIndexOptions, "isSecret" | "hasBlock">> = {},
 ): FolderIndex {
   return new FolderIndex({
     root,
     index,
     timers: realTimers,
     largest: 1_000,
-    isLeftOut,
+    isSecret: () => false,
+    hasBlock: () => false,
+    ...left,
     onTrouble: (error) => {
       throw error;
     },

@@ -19,15 +19,17 @@ export interface FolderIndexOptions {
   readonly timers: Timers;
   /** Larger files are no text. */
   readonly largest: number;
-  /** Secrets, since the index lies on disk; and what has a block, since that is searched in its place. */
-  isLeftOut(path: string): boolean;
+  /** Never in the index: it lies on disk. */
+  isSecret(path: string): boolean;
+  /** Whoever searches asks the block in its place. What the index knows of the file may be old. */
+  hasBlock(path: string): boolean;
   /** Searches go on without the index; it is tried again. */
   onTrouble(error: KumikoError): void;
 }
 
 /** Which files a search has to look at. */
 export interface Candidates {
-  /** As far as the index knows them. */
+  /** As far as the index knows them; also files that have a block now, of which it knows what they held before. */
   readonly known: readonly string[];
   /** Those that it does not know as they are. */
   readonly unknown: readonly string[];
@@ -53,8 +55,6 @@ export class FolderIndex implements AsyncDisposable {
   /** Not readable when they were last tried: they wait for their next change. */
   readonly #unreadable = new Set<string>();
   readonly #gone = new Set<string>();
-  /** Left out, and not in the index: to say so again would start its thread with every edit of a block. */
-  readonly #out = new Set<string>();
   #working: Promise<void> | undefined;
   #trouble = "";
   #closed = false;
@@ -184,8 +184,7 @@ export class FolderIndex implements AsyncDisposable {
     } else if (this.#gone.size > 0) {
       const gone = [...this.#gone];
       this.#gone.clear();
-      await this.#forget(gone);
-      for (const path of gone) this.#out.delete(path);
+      await index.forget(root, gone);
     } else {
       await this.#take([...this.#waiting.entries().take(TOGETHER)]);
     }
@@ -200,30 +199,27 @@ export class FolderIndex implements AsyncDisposable {
       this.#waiting.delete(path);
       if (unreadable) this.#unreadable.add(path);
     };
-    const { out = [], paths = [] } = Object.groupBy(changes.keys(), (path) =>
-      this.#options.isLeftOut(path) ? "out" : "paths",
-    );
-    await this.#forget(out);
-    for (const path of out) {
-      this.#out.add(path);
-      done(path);
-    }
+    const {
+      secrets = [],
+      blocks = [],
+      paths = [],
+    } = Object.groupBy(changes.keys(), (path) => {
+      if (this.#options.isSecret(path)) return "secrets";
+      return this.#options.hasBlock(path) ? "blocks" : "paths";
+    });
+    if (secrets.length > 0) await index.forget(root, secrets);
+    // Not told to the index, which would start its thread amid somebody's edits: the next comparison takes them out.
+    for (const path of [...secrets, ...blocks]) done(path);
     if (paths.length === 0) return;
-    for (const path of paths) this.#out.delete(path);
     const reading = { folder: root, paths, largest, units: UNITS_TOGETHER };
     for (const { path, unreadable } of await index.take(reading)) done(path, unreadable);
   }
 
-  async #forget(paths: readonly string[]): Promise<void> {
-    const { index, root } = this.#options;
-    const known = paths.filter((path) => !this.#out.has(path));
-    if (known.length > 0) await index.forget(root, known);
-  }
-
   async *#pages(listed: Listed): AsyncGenerator<IdentifiedFile[]> {
+    const options = this.#options;
     let page: IdentifiedFile[] = [];
     for (const [path, stamp] of listed) {
-      if (this.#options.isLeftOut(path)) continue;
+      if (options.hasBlock(path) || options.isSecret(path)) continue;
       page.push({ path, identity: identityText(stamp) });
       if (page.length < TOGETHER) continue;
       yield page;

@@ -149,8 +149,8 @@ export class Mount implements AsyncDisposable {
       get largest() {
         return inForce.largest;
       },
-      isLeftOut: (path) =>
-        source.files.at(path) !== undefined || inForce.rules.levelOf(path).level === "secret",
+      isSecret: (path) => inForce.rules.levelOf(path).level === "secret",
+      hasBlock: (path) => source.files.at(path) !== undefined,
       onTrouble: (error) => options.onTrouble(name, error),
     });
     const parts = { folder, inForce, troubles, ignored, source, index };
