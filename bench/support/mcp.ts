@@ -10,7 +10,8 @@ import { httpCalls, type Revision } from "./mcp-http.ts";
 import { interleave, takeTurns } from "./rounds.ts";
 
 const BYTES = 100_000;
-const ROUNDS = 5;
+/** Enough that the one in the middle comes after V8 has compiled what a read runs, for both. */
+const READ_ROUNDS = 11;
 const READS = 200;
 /** Short rounds of edits, and many: the quietest count, and few long ones are quiet from end to end. */
 const EDIT_ROUNDS = 15;
@@ -39,7 +40,7 @@ async function* stdioMeasures(
   const lines = sourceLines();
   await using us = await ours(folder.path, lines);
   await using peer = await theirs(folder.path, lines);
-  const read = await interleave(ROUNDS, {
+  const read = await interleave(READ_ROUNDS, {
     ours: () => times(READS, () => us.read()),
     peer: () => times(READS, () => peer.read()),
   });
