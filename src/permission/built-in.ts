@@ -3,9 +3,7 @@ import type { Level } from "./levels.ts";
 
 /** Each with the word by which a rule names it. */
 const SECRETS: readonly (readonly [pattern: string, word: string])[] = [
-  [".env", ".env"],
-  [".env.*", ".env"],
-  [".envrc", ".env"],
+  [".env*", ".env"],
   ["*.pem", ".pem"],
   ["*.key", ".key"],
   ["*.p12", ".p12"],
@@ -26,6 +24,7 @@ const SECRETS: readonly (readonly [pattern: string, word: string])[] = [
   ["*.kdbx", ".kdbx"],
   [".git-credentials", ".git-credentials"],
 ];
+/** They tell which names a `.env` has, and are there to be read. */
 const NOT_SECRET = "{.env.example,.env.sample,.env.template}";
 
 /** What is kept from rules that only happen to match it: a rule opens it when its pattern holds the word. */
@@ -49,7 +48,7 @@ export class Protections {
     const named = (pattern: string, word: string, level: Level): Protection => {
       const glob = compileGlob(pattern, { ignoreCase });
       const matches =
-        pattern === ".env.*"
+        pattern === ".env*"
           ? (path: string) => hasName(path, glob, harmless)
           : (path: string) => glob.matches(path);
       return { pattern, level, word, matches };

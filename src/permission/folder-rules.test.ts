@@ -32,7 +32,7 @@ describe("the order of rules", () => {
     expect(all.levelOf("x/.env").level).toBe("read_write");
     expect(all.levelOf("x/.env.local")).toEqual({
       level: "secret",
-      rule: { pattern: ".env.*", from: "built in" },
+      rule: { pattern: ".env*", from: "built in" },
     });
     expect(all.levelOf("src/a.ts")).toEqual({
       level: "read_write",
@@ -93,6 +93,7 @@ describe("what is built in", () => {
     ["home/.aws/x/y", ".ssh/known_hosts", "a/.ssh/config", ".gnupg/a", "credentials"],
     ["a/credentials", "credentials.json", "service-account-1.json", "a.kdbx", ".git-credentials"],
     [".git/.env", "kumiko/.ssh/.env.example", ".envrc", "a/.envrc", ".pgpass"],
+    [".env-production", ".env_local", ".env2", ".env~", "a/.env.example~"],
   ].flat();
   const plain = [
     [".env.example", "a/.env.sample", ".env.template", "env", "pem", "a.pem.md"],
@@ -207,7 +208,7 @@ describe("what is protected", () => {
         { pattern: "docs/**", matched: false },
         { pattern: "**", level: "admin", matched: true },
       ],
-      protections: [{ pattern: ".env", level: "secret", word: ".env", named: false }],
+      protections: [{ pattern: ".env*", level: "secret", word: ".env", named: false }],
     });
     expect(folder({ rules }).explain("docs/a.md").protections).toEqual([]);
     expect(folder().explain(".git/HEAD").looked.at(-1)).toMatchObject({ pattern: ".git" });
@@ -245,7 +246,7 @@ describe("warnings", () => {
     ]);
     const [[pattern, warning] = []] = warned(["**", "admin"]);
     expect(pattern).toBe("**");
-    expect(warning).toContain("kumiko.toml, .env, .env.*, .envrc and 20 more");
+    expect(warning).toContain("kumiko.toml, .env*, *.pem, *.key and 18 more");
     // One that gives nothing more takes nothing away.
     expect(warned(["**", "secret"]).join()).not.toContain(".env");
   });
@@ -339,7 +340,7 @@ it("tells an agent what to try", () => {
   );
   const open = folder({ rules: ruled(["**", "admin"]) });
   expect(open.decide("a/.env", "read", "agent").reason).toBe(
-    'Reading "a/.env" needs a yes from a person: ".env" is secret (built in), and "**" (kumiko.toml line 2) does not ' +
+    'Reading "a/.env" needs a yes from a person: ".env*" is secret (built in), and "**" (kumiko.toml line 2) does not ' +
       "name it. Let a person do it, or write a rule with .env in its path before that one.",
   );
   const shut = parseRules('[[rule]]\npath = "a"\nlevel = "admin"\nescalate = ["read"]\n');
