@@ -200,6 +200,41 @@ describe("the rules of a folder", () => {
     expect(await versions()).toEqual(then);
   });
 
+  it("for conversations are those of the kernel's own folder, and nobody's while they cannot be read", async () => {
+    using other = temporaryFolder();
+    const rules = '[[conversation]]\ncontext = "*"\nwhose = "others"\nlevel = "secret"\n';
+    await using mounted = await Mounted.with({ "kumiko.toml": rules });
+    await mounted.kernel.contexts.create("main", "ann");
+    const said = { role: "user", kind: "text", content: "between us\n", context: "main" };
+    const { block_id } = await mounted.call("block_create", said, ann);
+    const replacing = { block_id, old: "us", new: "you" };
+    const decisions = async (by: object): Promise<string> => {
+      const read = await outcome(mounted.call("block_read", { block_id }, by));
+      const change = await outcome(mounted.call("block_replace", replacing, by));
+      return letterOf(read) + letterOf(change);
+    };
+    const own = mounted.kernel.id;
+    expect([await decisions(claude), await decisions(ann)]).toEqual(["hh", "yy"]);
+    await mounted.mounts.mount("other", { root: realpathSync(other.path) });
+    // With other settings it is mounted anew, after the other.
+    const mounting = mounted.mounts.mount(own, {
+      root: realpathSync(mounted.folder),
+      manual: true,
+    });
+    const meanwhile = decisions(claude);
+    await mounting;
+    expect([await meanwhile, await decisions(claude)]).toEqual(["hh", "hh"]);
+    expect(mounted.mounts.first().name).toBe(own);
+    mounted.write("kumiko.toml", "[[conversation]]\nlevel =\n");
+    await mounted.restart();
+    expect([await decisions(claude), await decisions(ann)]).toEqual(["hh", "yy"]);
+    const mine = await mounted.call("block_create", { ...said, role: "model" }, claude);
+    expect(letterOf(await outcome(mounted.call("block_read", mine, claude)))).toBe("y");
+    // Without a folder what is built in holds: an agent asks before it changes what is another's.
+    await mounted.mounts.unmount(own);
+    expect([await decisions(claude), await decisions(ann)]).toEqual(["yh", "yy"]);
+  });
+
   it("keep a secret out of everything an agent can ask for", async () => {
     await using mounted = await Mounted.with({
       ".env": "KEY=hunter2\nline\n",

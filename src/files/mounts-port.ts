@@ -74,8 +74,7 @@ export class MountsPort implements FilePort {
   }
 
   rules(): ConversationRules | undefined {
-    const [own] = this.#mounts.list();
-    return own?.rules;
+    return this.#mounts.conversationRules();
   }
 
   hidden(block: string): boolean {

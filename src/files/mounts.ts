@@ -1,5 +1,6 @@
 import { checkIdPart, type Clock, KeyedQueue, KumikoError, type Timers } from "../base/index.ts";
-import type { FileIndex, Kernel } from "../kernel/index.ts";
+import type { ConversationRules, FileIndex, Kernel } from "../kernel/index.ts";
+import { unreadRules } from "../permission/index.ts";
 import { Conflicts } from "./conflicts.ts";
 import type { FolderBook } from "./folder-book.ts";
 import { KeptMounts, sameSettings } from "./kept-mounts.ts";
@@ -73,6 +74,7 @@ export class Mounts implements AsyncDisposable {
     });
   }
 
+  /** The kernel's own folder first. */
   list(): Mount[] {
     return [...this.#mounts.values()];
   }
@@ -80,6 +82,19 @@ export class Mounts implements AsyncDisposable {
   first(): Mount {
     const [first] = this.#mounts.values();
     return first ?? this.named(this.kernel.id);
+  }
+
+  /**
+   * The rules of the kernel's own folder for what is no file. While they cannot be read an agent sees nothing of others';
+   * without them, since it was unmounted, what is built in holds. Undefined where there is no folder to write rules in.
+   */
+  conversationRules(): ConversationRules | undefined {
+    const { id } = this.kernel;
+    const own = this.#mounts.get(id);
+    if (own !== undefined) return own.rules;
+    if (this.#failed.has(id)) return unreadRules(`rules of @${id}, which cannot be read now`);
+    if (this.#options.folder !== undefined) return { conversations: [] };
+    return this.list()[0]?.rules;
   }
 
   isMounted(name: string): boolean {
@@ -157,7 +172,8 @@ export class Mounts implements AsyncDisposable {
   async #again(known: Mount, settings: MountSettings): Promise<Mount> {
     const before = (await this.kept.get(known.name)) ?? { root: known.root };
     if (sameSettings(before, settings)) return known;
-    // Closed first: what it knows of its files is written down then.
+    // Closed first: what it knows of its files is written down then. Until it is there again nobody knows its rules.
+    this.#failed.set(known.name, { root: known.root, error: isChanging(known.name) });
     this.#mounts.delete(known.name);
     await known[Symbol.asyncDispose]();
     try {
@@ -274,10 +290,20 @@ export class Mounts implements AsyncDisposable {
     });
     this.#failed.delete(name);
     this.#settings.set(name, settings);
-    this.#mounts.set(name, mount);
+    const others = name === this.kernel.id ? [...this.#mounts] : [];
+    if (others.length > 0) this.#mounts.clear();
+    for (const [each, other] of [[name, mount] as const, ...others]) this.#mounts.set(each, other);
     if (this.#options.watch) this.#starting.push(mount.watch());
     return mount;
   }
+}
+
+function isChanging(name: string): KumikoError {
+  return new KumikoError(
+    "not_on_disk",
+    `@${name} is just being mounted with other settings; try again in a moment.`,
+    { mount: name },
+  );
 }
 
 /** Its blocks would be taken for files of the new folder, and their text written there. */

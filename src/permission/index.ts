@@ -8,5 +8,5 @@ export {
   type Level,
   whenBothChanged,
 } from "./levels.ts";
-export { type FileRule, parseRuleFlag, parseRules, type Rules } from "./rules.ts";
+export { type FileRule, parseRuleFlag, parseRules, type Rules, unreadRules } from "./rules.ts";
 export { ruleWarnings, type RuleWarning } from "./warnings.ts";

@@ -43,6 +43,13 @@ export function parseRules(text: string, file = "kumiko.toml"): Rules {
   };
 }
 
+/** In place of rules that nobody can read now: whatever they kept from agents is kept from them. */
+export function unreadRules(from: string): Pick<Rules, "conversations"> {
+  return {
+    conversations: [{ context: compileGlob("**"), whose: "others", level: "secret", from }],
+  };
+}
+
 /** A rule of the command line: `docs/**=read_only`. */
 export function parseRuleFlag(flag: string): FileRule {
   const at = flag.lastIndexOf("=");
