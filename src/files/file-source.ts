@@ -187,7 +187,7 @@ export class FileSource implements AsyncDisposable {
    */
   async refresh(file: MountedFile, seen?: FileStat): Promise<KumikoError | undefined> {
     const { files } = this;
-    if (!files.hasPath(file)) return displaced(file, files.at(file.path)!);
+    if (!files.hasPath(file)) return displaced(file, files.at(file.path));
     if (seen !== undefined && !files.queue.has(file.block) && this.#syncing.isSame(file, seen))
       return undefined;
     const ahead = await files.queue.run([file.block], () => this.#syncing.tryCatchUp(file));
@@ -241,7 +241,7 @@ export class FileSource implements AsyncDisposable {
   ): Promise<string | undefined> {
     const { files } = this;
     const file = files.of(conflict.block)!;
-    if (!files.hasPath(file) && choice !== "now") throw displaced(file, files.at(file.path)!);
+    if (!files.hasPath(file) && choice !== "now") throw displaced(file, files.at(file.path));
     const edit = await files.queue.run([file.block], () =>
       this.#deciding.carryOut(invocation, file, conflict, choice),
     );

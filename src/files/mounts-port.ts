@@ -184,7 +184,7 @@ export class MountsPort implements FilePort {
       .filter(({ name }) => wanted.context === undefined || wanted.context === `@${name}`)
       .map((mount) => ({
         mount,
-        loaded: new Set(mount.source.files.all().map(({ path }) => path)),
+        loaded: new Set(mount.source.files.paths()),
       }));
     return this.#texts(searched, { ...wanted, kind, folder });
   }

@@ -32,15 +32,13 @@ function nearPath(disk: Disk, path: string): string | undefined {
   return near === undefined ? undefined : `${path.slice(0, path.length - name.length)}${near}`;
 }
 
-/** Its path means another file. */
-export function displaced(
-  { block, path }: MountedFile,
-  { block: other }: MountedFile,
-): KumikoError {
+/** Its path means another file, or meant one that has gone on. */
+export function displaced({ block, path }: MountedFile, other?: MountedFile): KumikoError {
+  const after = other === undefined ? "was there since" : `is there now: ${other.block}`;
   return new KumikoError(
     "not_on_disk",
-    `${block} was ${path}, which was deleted, and another file is there now: ${other}. What ${block} says can be read.`,
-    { block, path, other },
+    `${block} was ${path}, which was deleted, and another file ${after}. What ${block} says can be read.`,
+    { block, path, ...(other !== undefined && { other: other.block }) },
   );
 }
 
