@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { Mounted } from "./support/mounted.ts";
 
 const claude = { actor: "claude", kind: "agent" } as const;
@@ -144,3 +144,24 @@ describe("block_diff with disk", () => {
     await expect(diff({ block_id, from: "disk" })).rejects.toMatchObject({ code: "not_on_disk" });
   });
 });
+
+test.each(Object.entries(MAKING))(
+  "%s: what somebody puts there meanwhile and what was to be there are both kept",
+  async (tool, input) => {
+    await using mounted = await Mounted.with(OPEN);
+    const { source } = mounted.mounts.first();
+    const save = source.disk.save.bind(source.disk);
+    vi.spyOn(source.disk, "save").mockImplementationOnce((...args) => {
+      mounted.write("new.txt", "theirs\n");
+      return save(...args);
+    });
+    await mounted.call(tool, input("new.txt"), claude);
+    const sides = [
+      mounted.read("new.txt"),
+      ...mounted.mounts.conflicts.list().map(({ lost }) => lost),
+    ];
+    expect(sides.join("")).toContain("new\n");
+    expect(sides.join("")).toContain("theirs\n");
+    expect(await mounted.text("new.txt")).toBe(mounted.read("new.txt"));
+  },
+);

@@ -46,6 +46,7 @@ export class Making {
       if (known?.synced !== undefined || disk.kindAt(path) !== "absent") throw isThere(path);
       const file = known ?? (await files.make(path, content, invocation)).file;
       if (known !== undefined) await this.#rewrite(invocation, known, content);
+      this.#standsAlone(file);
       await files.queue.run([file.block], () => writing.save(file, { make: true }));
       return file;
     });
@@ -69,14 +70,12 @@ export class Making {
 
   /** Makes files that were begun. */
   async make(blocks: readonly string[]): Promise<void> {
-    const { files, ledger, saving } = this.#ports;
+    const { files, saving } = this.#ports;
     for (const block of blocks) {
       const file = files.of(block);
       if (file === undefined || file.synced !== undefined) continue;
       file.wanted = true;
-      // Whoever made one there meanwhile and the block both added everything.
-      file.left = { text: "" };
-      ledger.note(block, file.record);
+      this.#standsAlone(file);
     }
     await saving.saveAll(blocks);
   }
@@ -97,6 +96,12 @@ export class Making {
       });
     }
     await saving.saveAll(blocks);
+  }
+
+  /** Whoever makes a file there meanwhile and the block both added everything: neither takes the other's place. */
+  #standsAlone(file: MountedFile): void {
+    file.left = { text: "" };
+    this.#ports.ledger.note(file.block, file.record);
   }
 
   async #rewrite(
