@@ -1,5 +1,5 @@
 import { existsSync, renameSync, rmSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { type Answer, Mounted } from "./support/mounted.ts";
 import { refusalOf } from "./support/refusal.ts";
 
@@ -213,4 +213,63 @@ describe("a path has one block, and a block is always the same one", () => {
     expect((await mounted.call("file_load", { path: to }))["block_id"]).toBe(there);
     expect((await read(mounted, gone)).content).toBe(`from ${to}\n`);
   });
+
+  test("when the file that took it has gone on: its block is read, and whatever comes there is found", async () => {
+    await using mounted = await Mounted.with({ "a.txt": "elm of a\n", "b.txt": "elm of b\n" });
+    const { source } = mounted.mounts.first();
+    const first = (await source.load("a.txt")).block;
+    await source.load("b.txt");
+    await mounted.call("file_delete", { path: "a.txt" }, ann);
+    await mounted.call("file_move", { path: "b.txt", to: "a.txt" }, ann);
+    await mounted.call("file_move", { path: "a.txt", to: "c.txt" }, ann);
+    for (const restarts of [false, true]) {
+      if (restarts) await mounted.restart();
+      const { content, unsaved } = await read(mounted, first);
+      expect(content).toBe("elm of a\n");
+      expect(unsaved).toMatchObject([{ path: "a.txt", unread: true }]);
+      const refusal = await refusalOf(
+        mounted.call("block_replace", { block_id: first, old: "elm", new: "oak" }),
+      );
+      expect(refusal).toMatchObject({ code: "not_on_disk" });
+      mounted.write("a.txt", "elm of somebody\n");
+      const found = await mounted.call<{ blocks: { matches: { content: string }[] }[] }>(
+        "kernel_search",
+        { query: "elm" },
+        ann,
+      );
+      const lines = found.blocks.flatMap(({ matches }) => matches.map(({ content: line }) => line));
+      expect(lines).toContain("elm of somebody");
+      rmSync(mounted.path("a.txt"));
+    }
+  });
+});
+
+test("who edits a file while it is deleted is told that it is gone, and finds the text in a conflict", async () => {
+  await using mounted = await edited();
+  const { source } = mounted.mounts.first();
+  const { block } = await source.load("a.txt");
+  const told: object[] = [];
+  const remove = source.disk.remove.bind(source.disk);
+  let editing: Promise<unknown> = Promise.resolve();
+  vi.spyOn(source.disk, "remove").mockImplementationOnce(async (...args) => {
+    const before = await mounted.kernel.version(block);
+    editing = mounted.kernel.editText(
+      { actor: "claude", kind: "agent", onUnsaved: (file) => void told.push(file) },
+      {
+        blocks: [block],
+        operation: "change",
+        translate: () => [{ at: 0, remove: 0, insert: "zero\n" }],
+        answer: () => undefined,
+      },
+    );
+    await vi.waitFor(async () => expect(await mounted.kernel.version(block)).toBe(before + 1));
+    return remove(...args);
+  });
+  await mounted.call("file_delete", { path: "a.txt" }, ann);
+  await editing;
+  expect(existsSync(mounted.path("a.txt"))).toBe(false);
+  expect(told).toMatchObject([{ path: "a.txt", why: expect.stringContaining("was deleted") }]);
+  expect(mounted.mounts.conflicts.list()).toMatchObject([
+    { block, gone: true, lost: `zero\n${EDITED}` },
+  ]);
 });

@@ -198,13 +198,19 @@ export class FileSource implements AsyncDisposable {
 
   /** Deletes what the block says and nothing else; the block stays. */
   async delete(file: MountedFile): Promise<void> {
-    const { disk, conflicts } = this.#options;
+    const { kernel, disk, conflicts } = this.#options;
     await this.files.queue.run([file.block], async () => {
-      if (await this.#syncing.catchUp(file)) await this.saving.saveUnlessManual(file);
+      await this.#syncing.catchUp(file);
+      await this.saving.saveUnlessManual(file);
       if (file.synced === undefined) throw absent(this, file.path, file);
       if (file.waits) throw undecided(file, conflicts);
+      const { base } = file.synced;
+      const isSaved = !this.#options.manual && "version" in base;
+      const version = isSaved ? base.version : await kernel.version(file.block);
       if (!(await disk.remove(file.path, file.synced.content))) throw restless(file.path);
-      this.#records.leave(file);
+      // What somebody wrote meanwhile was to be in a file that is gone, as when another program takes one away.
+      if ((await kernel.version(file.block)) === version) this.#records.leave(file);
+      else await this.#syncing.gone(file);
     });
     this.saving.nothingWaits(file);
   }

@@ -48,7 +48,7 @@ export class MountedFile {
   /** Why the file is not what its block says, although it should be. */
   get toldUnsaved(): UnsavedFile | undefined {
     const { path, block } = this;
-    const why = this.unsaved?.message ?? this.#whyItWaits;
+    const why = this.unsaved?.message ?? this.#whyItWaits ?? this.#whyItIsNowhere;
     return why === undefined ? undefined : { path, block_id: block, why };
   }
 
@@ -56,6 +56,14 @@ export class MountedFile {
     return this.waits
       ? `Both sides changed the same lines of ${this.path}: it is not written until somebody decides with file_resolve.`
       : undefined;
+  }
+
+  /** Whoever began an edit before the file went, and was done with it after, must not believe that it is there. */
+  get #whyItIsNowhere(): string | undefined {
+    const { left, version, path, block } = this;
+    if (!this.isAway || left === undefined || !("version" in left) || left.version >= version)
+      return undefined;
+    return `${path} was deleted meanwhile. Its block ${block} has what you wrote; file_save makes the file again.`;
   }
 
   /** There is no such file, and nobody asked for it to be made. */
