@@ -76,6 +76,25 @@ describe("a file of a mounted folder", () => {
     expect(version).toBe(6);
   });
 
+  it("that was written over and given its old time again is taken in, and edited", async () => {
+    for (const isLong of [false, true]) {
+      // A long one's bytes are not at hand when it is saved.
+      const rest = isLong ? "of many lines\n".repeat(30_000) : "";
+      await using mounted = await Mounted.with({ "a.txt": `one\n${rest}` });
+      const old = (): void => utimesSync(mounted.path("a.txt"), 1_000, 1_000);
+      old();
+      await mounted.text("a.txt");
+      mounted.write("a.txt", `two\n${rest}`);
+      old();
+      expect(await mounted.text("a.txt")).toBe(`two\n${rest}`);
+      mounted.write("a.txt", `six\n${rest}`);
+      old();
+      await mounted.call("block_append", { block_id: "a.txt", text: "end\n" });
+      await mounted.call("file_save", { path: "a.txt" });
+      expect(mounted.read("a.txt")).toBe(`six\n${rest}end\n`);
+    }
+  });
+
   it("keeps line ends, byte order mark, encoding and mode, and changes only its region", async () => {
     const utf16 = Buffer.from("\uFEFFone\r\ntwo\r\nthree", "utf16le");
     await using mounted = await Mounted.with({

@@ -164,17 +164,17 @@ export class FileSource implements AsyncDisposable {
     const loaded = await files.queue.run([`path ${path}`], async () => {
       const meanwhile = files.at(path);
       if (meanwhile !== undefined) return this.#inStep(meanwhile);
-      const found = await this.#syncing.read(path);
+      let seen: FileStat | undefined;
+      const found = await this.#syncing.read(path, { seen: (stat) => (seen = stat) });
       if (found.kind === "unreadable") throw found.error;
       if (found.kind !== "text") throw absent(this, path);
       const from = files.formerly(found)?.path;
       if (from !== undefined) return { from };
       // What is there already is loaded when it is announced: what is new under an announced path is its author's.
-      return this.#begin(
-        path,
-        found,
-        this.claims.of(path, { before: "", after: found.text }) ?? DISK,
-      );
+      const cause = this.claims.of(path, { before: "", after: found.text }) ?? DISK;
+      const file = await this.#begin(path, found, cause);
+      file.seen = seen;
+      return file;
     });
     if (loaded instanceof MountedFile) return loaded;
     await this.#following.moved(loaded.from, path, DISK);

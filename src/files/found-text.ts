@@ -36,10 +36,12 @@ interface FoundPorts {
   readonly largest: number;
 }
 
-interface Reading {
-  /** What it is known as: then it need not be read. */
+export interface Reading {
+  /** What it is known as: then it need not be read, unless it was touched since. */
   readonly known?: FileIdentity | undefined;
+  readonly isTouched?: (stat: FileStat) => boolean;
   readonly before?: TextForm | undefined;
+  /** Told how it was when what is answered held. */
   readonly seen?: (stat: FileStat) => void;
 }
 
@@ -50,17 +52,20 @@ interface Reading {
 export async function readAtRest(
   ports: FoundPorts,
   path: string,
-  { known, before, seen }: Reading,
+  { known, isTouched, before, seen }: Reading,
 ): Promise<Found> {
   for (let look = 1; ; look++) {
     const rested = await ports.disk.atRest(path, known);
     if (rested === undefined) return { kind: "absent" };
     if (rested instanceof KumikoError) return { kind: "unreadable", error: rested };
-    seen?.(rested);
-    if (known !== undefined && sameIdentity(rested, known)) return { kind: "same" };
+    if (known !== undefined && sameIdentity(rested, known) && isTouched?.(rested) !== true) {
+      seen?.(rested);
+      return { kind: "same" };
+    }
     const found = await readFound(ports, path, before);
     const now = found.kind === "text" ? found.identity : ports.disk.look(path);
     const isSame = typeof now === "object" && sameIdentity(now, rested);
+    if (isSame) seen?.(rested);
     if (isSame || look === LOOKS) return found;
   }
 }

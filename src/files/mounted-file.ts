@@ -1,6 +1,6 @@
 import type { KumikoError } from "../base/index.ts";
 import type { UnsavedFile } from "../kernel/index.ts";
-import type { FileStat } from "./file-stat.ts";
+import { type FileStat, sameIdentity } from "./file-stat.ts";
 import type { Base, FileRecord, Synced } from "./ledger.ts";
 import type { Earlier } from "./stale.ts";
 import type { TextForm } from "./text-form.ts";
@@ -69,6 +69,16 @@ export class MountedFile {
   /** There is no such file, and nobody asked for it to be made. */
   get isAway(): boolean {
     return this.synced === undefined && !this.wanted;
+  }
+
+  /**
+   * Whether it may hold something else although it looks the same: somebody set the time back that tells when it was
+   * written. The time of any change cannot be set.
+   */
+  isTouched(now: FileStat): boolean {
+    const { seen, synced } = this;
+    if (seen === undefined || synced === undefined) return false;
+    return sameIdentity(seen, synced.identity) && seen.changed !== now.changed;
   }
 
   /** Whether the block holds what the disk does not. */

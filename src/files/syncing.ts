@@ -8,7 +8,7 @@ import { type Since, writersIn } from "./conflict-writers.ts";
 import { type Conflict, type Conflicts, type FoundConflict, isUndecided } from "./conflicts.ts";
 import type { Disk } from "./disk.ts";
 import { type FileStat, sameIdentity } from "./file-stat.ts";
-import { DISK, type Found, type FoundText, readAtRest } from "./found-text.ts";
+import { DISK, type Found, type FoundText, readAtRest, type Reading } from "./found-text.ts";
 import type { LateWrites } from "./late-writes.ts";
 import type { Base } from "./ledger.ts";
 import { type MergeConflict, type Merged, mergeTexts } from "./merge.ts";
@@ -18,7 +18,7 @@ import type { Records } from "./records.ts";
 import { mayBeRead } from "./stale.ts";
 import { takenBack } from "./taken-back.ts";
 import { TakenEpoch } from "./taken-epoch.ts";
-import { type TextForm, writeText } from "./text-form.ts";
+import { writeText } from "./text-form.ts";
 
 export interface SyncingPorts {
   readonly kernel: Kernel;
@@ -53,6 +53,7 @@ export class Syncing {
   /** Whether what was seen on disk is what was last seen there. Nobody else may be at work on the file. */
   isSame(file: MountedFile, seen: FileStat): boolean {
     if (file.synced === undefined || !sameIdentity(seen, file.synced.identity)) return false;
+    if (file.isTouched(seen)) return false;
     file.seen = seen;
     file.unread = undefined;
     return true;
@@ -62,6 +63,7 @@ export class Syncing {
     const { synced } = file;
     const found = await readAtRest(this.#ports, file.path, {
       known: synced?.identity,
+      isTouched: (stat) => file.isTouched(stat),
       before: synced?.form,
       seen: (seen) => (file.seen = seen),
     });
@@ -71,8 +73,8 @@ export class Syncing {
     return { kind: "same" };
   }
 
-  read(path: string, before?: TextForm): Promise<Found> {
-    return readAtRest(this.#ports, path, { before });
+  read(path: string, reading: Pick<Reading, "before" | "seen"> = {}): Promise<Found> {
+    return readAtRest(this.#ports, path, reading);
   }
 
   /**
@@ -170,7 +172,7 @@ export class Syncing {
 
   /** Makes the block what the file says, whatever it held; nothing about it is left to decide. False without a file. */
   async reload(file: MountedFile, invocation: Invocation): Promise<boolean> {
-    const found = await this.read(file.path, file.synced?.form);
+    const found = await this.read(file.path, { before: file.synced?.form });
     if (found.kind === "unreadable") throw found.error;
     if (found.kind !== "text") {
       await this.gone(file);
