@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { text as allOf } from "node:stream/consumers";
 import { expect, it } from "vitest";
@@ -7,7 +8,7 @@ import { KumikoError, Random } from "../src/base/index.ts";
 import { Folder, type Place } from "../src/files/contained.ts";
 import type { Content } from "../src/files/content.ts";
 import type { FileStat } from "../src/files/file-stat.ts";
-import { readWhole, remove, save } from "../src/files/disk-file.ts";
+import { move, readWhole, remove, save } from "../src/files/disk-file.ts";
 import { stage } from "../src/files/replacing.ts";
 import { scaled, seed } from "./support/counts.ts";
 import { NOTHING, versionOf } from "./support/exchanging-child.ts";
@@ -42,8 +43,23 @@ async function isDone(doing: Promise<unknown>): Promise<boolean> {
   }
 }
 
+/** Moves what is there, whatever it is; the version that it was, undefined when it was refused. */
+function movedAway(root: Folder, place: Place): number | undefined {
+  const to = root.resolve("moved.txt");
+  try {
+    move(place, to);
+  } catch (error) {
+    if (error instanceof KumikoError && /moved|absent/.test(error.code)) return undefined;
+    throw error;
+  }
+  const path = join(root.path, to.path);
+  const moved = /^version (\d+)\n$/.exec(readFileSync(path, "utf8"))?.[1];
+  rmSync(path);
+  return moved === undefined ? undefined : Number(moved);
+}
+
 it.runIf(process.platform === "linux")(
-  "no save and no removal takes away what another program put there a moment before",
+  "no save, no removal and no move takes away what another program put there a moment before",
   { timeout: LONG },
   async () => {
     using folder = temporaryFolder();
@@ -62,6 +78,12 @@ it.runIf(process.platform === "linux")(
       if (found === undefined) continue;
       round += 1;
       const { content: expected } = found;
+      if (random.below(4) === 0) {
+        const moved = movedAway(root, place);
+        if (moved === undefined) refused += 1;
+        else done.set(moved, NOTHING);
+        continue;
+      }
       const mine = `mine ${round}\n`;
       const bytes = Buffer.from(mine);
       const isRemoval = random.below(4) === 0;

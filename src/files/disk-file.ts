@@ -129,6 +129,8 @@ export function move(from: Place, to: Place): Saved {
     return { stat: statOf(lstatSync(target.target, { bigint: true })), settled };
   } catch (error) {
     target.unmake();
+    // Both folders stand: what was there a moment ago is gone.
+    if (hasCode(error, "ENOENT")) throw absent(from.path);
     throw hasCode(error, "EEXIST", "ENOTEMPTY") ? taken(to.path) : unwritable(error, to.path);
   }
 }
@@ -151,7 +153,10 @@ async function create(spot: Spot, bytes: Uint8Array, mode: number): Promise<Save
   return { stat: staged.inPlace(), settled: settling(spot) };
 }
 
-/** A crash between the two calls leaves both names for the one file: nothing is lost, and either can be removed. */
+/**
+ * A crash in between leaves both names for the one file: nothing is lost, and either can be removed. What somebody puts
+ * where it was meanwhile stays there.
+ */
 function moveFile(source: Spot, target: Spot): void {
   try {
     linkSync(source.target, target.target);
@@ -160,10 +165,11 @@ function moveFile(source: Spot, target: Spot): void {
     renameOverOwn(source.target, target);
     return;
   }
+  const linked = statOf(lstatSync(target.target, { bigint: true }));
   try {
-    unlinkSync(source.target);
+    takeAway(source, linked);
   } catch (error) {
-    unlinkSync(target.target);
+    takeAway(target, linked);
     throw error;
   }
 }
