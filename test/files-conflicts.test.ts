@@ -7,6 +7,8 @@ const THREE = "one\ntwo\nthree\n";
 const MANUAL = '[mount]\nsave = "manual"\n';
 const HUMAN = '[[rule]]\npath = "a.txt"\nlevel = "human"\n';
 const ann = { actor: "ann", kind: "person" } as const;
+const ben = { actor: "ben", kind: "person" } as const;
+const claude = { actor: "claude", kind: "agent" } as const;
 
 const replaced = (old: string, by: string) => ({ block_id: "a.txt", old, new: by });
 const status = async (mounted: Mounted): Promise<{ files: Answer[]; conflicts: Answer[] }> =>
@@ -295,7 +297,6 @@ test("a conflict is told to those whose lines do not stand, and to nobody else",
     "kumiko.toml": MANUAL,
   });
   const bob = { actor: "bob", kind: "agent" } as const;
-  const claude = { actor: "claude", kind: "agent" } as const;
   await mounted.call("block_replace", replaced("one", "by claude"), claude);
   await mounted.call("block_replace", replaced("five", "by bob"), bob);
   mounted.write("a.txt", "by a person\ntwo\nthree\nfour\nfive\n");
@@ -305,4 +306,21 @@ test("a conflict is told to those whose lines do not stand, and to nobody else",
     conflicts: [{ lost: "by claude\n", theirs: "disk" }],
   });
   expect((await status(mounted)).conflicts).toMatchObject([{ mine: ["claude"] }]);
+});
+
+test("an agent's copy takes nobody's lines, a person's stands as the rules say", async () => {
+  const answers: unknown[] = [];
+  for (const by of [claude, ann]) {
+    await using mounted = await Mounted.with({ "a.txt": THREE });
+    await mounted.text("a.txt");
+    await mounted.call("block_replace", { block_id: "a.txt", old: "one", new: "ours" }, ben);
+    const made = { path: "a.txt", text: "mine\ntwo\nTHREE\n", base_version: 1 };
+    const { merged } = await mounted.call("file_merge", made, by);
+    const lost = mounted.mounts.conflicts.list().map((each) => each.lost);
+    answers.push({ text: mounted.read("a.txt"), lost, merged });
+  }
+  expect(answers).toEqual([
+    { text: "ours\ntwo\nTHREE\n", lost: ["mine\n"], merged: true },
+    { text: "mine\ntwo\nTHREE\n", lost: ["ours\n"], merged: false },
+  ]);
 });

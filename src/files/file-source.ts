@@ -257,17 +257,13 @@ export class FileSource implements AsyncDisposable {
   }
 
   /** Merges what somebody made of an older text of the file, with what is on disk now as well, and saves it. */
-  async mergeIn(
-    invocation: Invocation,
-    path: string,
-    made: MadeElsewhere,
-  ): Promise<{ block: string; text: string }> {
+  async mergeIn(invocation: Invocation, path: string, made: MadeElsewhere): Promise<MountedFile> {
     const file = await this.load(path);
-    const text = await this.files.queue.run([file.block], () =>
+    await this.files.queue.run([file.block], () =>
       mergeMade(this.#options, file, made, invocation),
     );
     await this.saving.saveAll([file.block]);
-    return { block: file.block, text };
+    return file;
   }
 
   /** Masks what must not be known any more where block and file last had it in common. Gives for how many files. */

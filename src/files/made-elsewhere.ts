@@ -20,20 +20,24 @@ interface Ports {
   rules(): FolderRules;
 }
 
-/** Merges it into the file's block as if it stood on disk, and gives what the block says then. */
+/** Merges it into the file's block, a person's as if it stood on disk. */
 export async function mergeMade(
   ports: Ports,
   file: MountedFile,
   made: MadeElsewhere,
   invocation: Invocation,
-): Promise<string> {
+): Promise<void> {
   const { kernel, conflicts } = ports;
-  const { actor: theirs } = invocation;
+  const { actor: theirs, kind } = invocation;
+  // A person's copy has the place of the disk. An agent's has not: it takes nobody's lines.
+  const isHeld = kind === "agent" || kind === "service";
   const version = typeof made.base === "string" ? undefined : made.base.version;
   const since = { base: version, known: made.since, except: theirs };
   const merge = (target: EditTarget): { merged: Merged; found: NewConflicts } => {
     const base = typeof made.base === "string" ? made.base : target.read(made.base.version);
-    const rule = whenBothChanged(ports.rules().levelOf(file.path).level);
+    const rule = isHeld
+      ? { stands: "memory" as const, keepsAppended: false }
+      : whenBothChanged(ports.rules().levelOf(file.path).level);
     const merged = mergeTexts({ base, memory: target.read(), disk: made.text }, rule);
     const writers = writersIn(target, since);
     const found = merged.conflicts.map((each) => ({ ...each, mine: writers(each) }));
@@ -57,5 +61,4 @@ export async function mergeMade(
     answer: () => undefined,
   });
   await keep(done);
-  return done.merged.text;
 }

@@ -8,8 +8,8 @@ export const fileMerge = defineTool({
   name: "file_merge",
   description:
     "Takes the whole text that you made of an older version of a file, in an editor for example: what you changed in it is " +
-    "merged with what others wrote since. Where both changed the same lines, the rules of the folder say whose stand; the " +
-    "others are kept as a conflict. A file that is not there is made. A text that is still its base changes nothing.",
+    "merged with what others wrote since. Where both changed the same lines, an agent's give way, and a person's stand as " +
+    "the rules of the folder say; the others are kept as a conflict. A file that is not there is made. A text that is still its base changes nothing.",
   writes: true,
   input: z.strictObject({
     path: pathArgument,
@@ -44,13 +44,13 @@ export const fileMerge = defineTool({
     if (!isThere && text === base)
       return { path, version: 0, merged: false, status: await mount.statusOf(path) };
     const made = { text, base: base ?? { version: base_version }, since: base_version };
-    const { block, ...now } = isThere
+    const { block } = isThere
       ? await source.mergeIn(invocation, path, made)
-      : { ...(await source.making.create(invocation, path, text)), text };
+      : await source.making.create(invocation, path, text);
     tellUnsaved(kernel, invocation, [block]);
-    const version = await kernel.version(block);
+    const { version, text: now } = await kernel.read(block);
     kernel.readers.show(invocation, block, version);
     const status = await mount.statusOf(path);
-    return { path, block_id: block, version, merged: now.text !== text, status };
+    return { path, block_id: block, version, merged: now !== text, status };
   },
 });
