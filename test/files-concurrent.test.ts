@@ -3,12 +3,15 @@ import { expect, test } from "vitest";
 import { Random } from "../src/base/index.ts";
 import { scaled, seed } from "./support/counts.ts";
 import { Mounted } from "./support/mounted.ts";
+import { hasVim } from "./support/writers.ts";
 import { formatted, linesOf, type Style, writing } from "./support/writing-child.ts";
 
 const LONG = 15 * 60_000;
 /** Within so many milliseconds after the last change, block and file are equal. */
 const SOON = 2_000;
-const STYLES: readonly Style[] = ["rename", "think", "sed", "append", "format"];
+const VIM: readonly Style[] = ["vim", "place"];
+const ALWAYS: readonly Style[] = ["rename", "think", "sed", "append", "format", "link"];
+const STYLES: readonly Style[] = hasVim ? [...ALWAYS, ...VIM] : ALWAYS;
 const ACTORS = ["claude", "codex", "gemini"];
 
 /** An agent that adds tokens to lines of its own, until nobody else writes any more. */

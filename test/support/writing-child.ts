@@ -5,8 +5,17 @@
  *   writing-child.ts <style> <file> <rounds> <seed>
  */
 
-import { execFileSync } from "node:child_process";
-import { appendFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  appendFileSync,
+  existsSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { setTimeout as passing } from "node:timers/promises";
 import { Random } from "../../src/base/index.ts";
@@ -45,6 +54,19 @@ function put(file: string, text: string): void {
   renameSync(`${file}.new`, file);
 }
 
+/** Adds a token behind something. Vim writes nothing when it finds the file changed meanwhile, and is told again. */
+function vim(file: string, [behind, token]: [string, string], ...first: readonly string[]): void {
+  const written = `${file}.written`;
+  const note = `if !&modified | call writefile([], "${written}") | endif`;
+  const commands = [...first, `%s#${behind}#&${token}#`, "w!", note, "qa!"];
+  const args = ["-u", "NONE", "-es", ...commands.flatMap((each) => ["-c", each]), file];
+  rmSync(written, { force: true });
+  for (let attempt = 1; !existsSync(written); attempt++) {
+    if (attempt === 50) throw new Error(`vim does not write ${file}`);
+    spawnSync("vim", args, { stdio: "ignore" });
+  }
+}
+
 /** How each adds a token, to a line of its own or as one. */
 const styles = {
   rename: (file: string, slot: number, token: string) => {
@@ -58,6 +80,19 @@ const styles = {
   },
   sed: (file: string, slot: number, token: string) => {
     execFileSync("sed", ["-i", `s|${lineOf("sed", slot)}|&${token}|`, file]);
+  },
+  vim: (file: string, slot: number, token: string) => {
+    vim(file, [lineOf("vim", slot), token]);
+  },
+  /** Written over, not replaced. */
+  place: (file: string, slot: number, token: string) => {
+    vim(file, [lineOf("place", slot), token], "set backupcopy=yes");
+  },
+  /** By way of a link, which stays. */
+  link: (file: string, slot: number, token: string) => {
+    const link = `${file}.link`;
+    if (!existsSync(link)) symlinkSync(file, link);
+    saved(realpathSync(link), (text) => text.replace(lineOf("link", slot), `$&${token}`));
   },
   append: (file: string, _: number, token: string) => {
     appendFileSync(file, `//${token}\n`);
