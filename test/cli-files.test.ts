@@ -326,14 +326,14 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     project.write("kumiko.toml", '[[rule]]\npath = "**"\nlevel = "admin"\n');
     await project.fine(["mount", "."]);
     const env = await project.fine(["rules", "test", ".env"]);
-    expect(env).toMatch(/^\.env is secret in @project, by "\.env" \(built in\)/);
+    expect(env).toMatch(/^\.env is secret in @project, by "\.env\*" \(built in\)/);
     expect(env).toContain(
-      '".env" is secret (built in); "**" (kumiko.toml line 2) does not have .env in its path: it is passed over',
+      '".env*" is secret (built in); "**" (kumiko.toml line 2) does not have .env in its path: it is passed over',
     );
     expect(await project.json(["rules", "test", ".env"])).toMatchObject({
       level: "secret",
       looked: [{ pattern: "**", matched: true }],
-      protections: [{ pattern: ".env", word: ".env", named: false }],
+      protections: [{ pattern: ".env*", word: ".env", named: false }],
     });
     expect(await project.fine(["rules", "check"])).toMatch(
       /warning .*line 2, "\*\*": It also matches what is protected/,
