@@ -377,6 +377,21 @@ describe("paths that lead out", () => {
             throw new Error(`${tool} ${JSON.stringify(given)} read what is outside`);
         }
       }
+      // What only chooses among the folder's files.
+      for (const [tool, input] of [
+        ["file_list", { after: payload }],
+        ["file_list", { pattern: payload }],
+        ["kernel_search", { query: "a", path_prefix: payload }],
+      ] as const) {
+        const told = await outcome(mounted.call(tool, input, ann));
+        expect([tool, payload, JSON.stringify(told).includes(CANARY)]).toEqual([
+          tool,
+          payload,
+          false,
+        ]);
+        const { files = [] } = told as { files?: { path: string }[] };
+        expect(files.filter(({ path }) => path.split("/").includes(".."))).toEqual([]);
+      }
       expect([payload, seen(outside)]).toEqual([payload, before]);
     }
     expect(calls).toBe(payloads.length * tools.length * 2);

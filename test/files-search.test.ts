@@ -331,6 +331,18 @@ describe("a folder that is watched", () => {
     expect(indexedPaths(mounted)).toEqual(["b.txt", "kumiko.toml"]);
   });
 
+  it("finds what comes in the place of a file that went on with its block", async () => {
+    await using mounted = await Mounted.with({ "a.txt": "elm\n" }, { watch: true });
+    await mounted.mounts.indexed();
+    await mounted.text("a.txt");
+    renameSync(mounted.path("a.txt"), mounted.path("b.txt"));
+    mounted.write("a.txt", "fir\n");
+    const finds = (query: string, path: string) =>
+      until(async () => (await paths(mounted, { query })).join() === path);
+    await finds("elm", "b.txt");
+    await finds("fir", "a.txt");
+  });
+
   it("that is gone for a while is told of, and is found again", { timeout: LONG }, async () => {
     await using mounted = await Mounted.with({ "a.txt": "elm\n" }, { watch: true });
     await mounted.mounts.indexed();
