@@ -3,8 +3,9 @@ import {
   appendFileSync,
   linkSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
+  readdirSync,
+  rmSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -85,11 +86,16 @@ describe("a kernel that is killed right after a file was loaded", () => {
     async (who) => {
       using place = temporaryFolder();
       const folder = join(place.path, "project");
-      mkdirSync(folder);
-      writeFileSync(join(folder, "a.txt"), START);
-      const [, , told] = await killed(place.path, { life: "typing", time: 0, paths: ["a.txt"] });
-      expect(told).toEqual({ token: "<typed>", paths: ["a.txt"], acknowledged: true });
-      expect(readFileSync(join(folder, "a.txt"), "utf8")).toBe(START);
+      const read = (): string => readFileSync(join(folder, "a.txt"), "utf8");
+      // On a busy machine it may live until the text is saved: then it is another's turn.
+      for (let attempt = 1; attempt === 1 || read() !== START; attempt++) {
+        expect(attempt).toBeLessThan(20);
+        rmSync(place.path, { recursive: true });
+        mkdirSync(folder, { recursive: true });
+        writeFileSync(join(folder, "a.txt"), START);
+        const [, , told] = await killed(place.path, { life: "typing", time: 0, paths: ["a.txt"] });
+        expect(told).toEqual({ token: "<typed>", paths: ["a.txt"], acknowledged: true });
+      }
       if (who === "somebody") writeFileSync(join(folder, "a.txt"), `first\n${START}`);
       await using mounted = await Mounted.at(place.path);
       const wanted = `${who === "somebody" ? "first\n" : ""}${START}<typed>\n`;
