@@ -200,10 +200,10 @@ describe("the rules of a folder", () => {
     expect(await versions()).toEqual(then);
   });
 
-  it("for conversations are those of the kernel's own folder, and nobody's while they cannot be read", async () => {
-    using other = temporaryFolder();
-    const rules = '[[conversation]]\ncontext = "*"\nwhose = "others"\nlevel = "secret"\n';
-    await using mounted = await Mounted.with({ "kumiko.toml": rules });
+  /** Ann's block of a conversation, and what another may do with it: read and change. */
+  async function aConversation(
+    mounted: Mounted,
+  ): Promise<{ said: object; decisions: (by: object) => Promise<string> }> {
     await mounted.kernel.contexts.create("main", "ann");
     const said = { role: "user", kind: "text", content: "between us\n", context: "main" };
     const { block_id } = await mounted.call("block_create", said, ann);
@@ -213,6 +213,14 @@ describe("the rules of a folder", () => {
       const change = await outcome(mounted.call("block_replace", replacing, by));
       return letterOf(read) + letterOf(change);
     };
+    return { said, decisions };
+  }
+
+  it("for conversations are those of the kernel's own folder, and nobody's while they cannot be read", async () => {
+    using other = temporaryFolder();
+    const rules = '[[conversation]]\ncontext = "*"\nwhose = "others"\nlevel = "secret"\n';
+    await using mounted = await Mounted.with({ "kumiko.toml": rules });
+    const { said, decisions } = await aConversation(mounted);
     const own = mounted.kernel.id;
     expect([await decisions(claude), await decisions(ann)]).toEqual(["hh", "yy"]);
     await mounted.mounts.mount("other", { root: realpathSync(other.path) });
@@ -233,6 +241,42 @@ describe("the rules of a folder", () => {
     // Without a folder what is built in holds: an agent asks before it changes what is another's.
     await mounted.mounts.unmount(own);
     expect([await decisions(claude), await decisions(ann)]).toEqual(["yh", "yy"]);
+  });
+
+  it("for conversations are those of all folders in a kernel without one of its own", async () => {
+    using place = temporaryFolder();
+    const opens = '[[conversation]]\nwhose = "others"\nlevel = "admin"\n';
+    const keeps = '[[conversation]]\nwhose = "others"\nlevel = "secret"\n';
+    const other = join(realpathSync(place.path), "other");
+    mkdirSync(other);
+    await using mounted = await Mounted.with({ "kumiko.toml": keeps }, { kernel: "main" });
+    const { decisions } = await aConversation(mounted);
+    const root = realpathSync(mounted.folder);
+    // Nobody has a place to write rules in.
+    expect(await decisions(claude)).toBe("yy");
+    await mounted.mounts.mount("project", { root });
+    expect(await decisions(claude)).toBe("hh");
+    // Whichever comes first by name or in time: one opens nothing that the other keeps.
+    writeFileSync(join(other, "kumiko.toml"), opens);
+    await mounted.mounts.mount("another", { root: other });
+    expect(await decisions(claude)).toBe("hh");
+    await mounted.restart();
+    expect(await decisions(claude)).toBe("hh");
+    // Mounted anew, and while its rules cannot be read.
+    const mounting = mounted.mounts.mount("project", { root, manual: true });
+    const meanwhile = decisions(claude);
+    await mounting;
+    expect([await meanwhile, await decisions(claude)]).toEqual(["hh", "hh"]);
+    mounted.write("kumiko.toml", "[[conversation]]\nlevel =\n");
+    await mounted.restart();
+    expect([await decisions(claude), await decisions(ann)]).toEqual(["hh", "yy"]);
+    // What a folder says goes with it; without any what is built in holds.
+    await mounted.mounts.unmount("project");
+    expect(await decisions(claude)).toBe("yy");
+    await mounted.mounts.unmount("another");
+    expect([await decisions(claude), await decisions(ann)]).toEqual(["yh", "yy"]);
+    await mounted.restart();
+    expect(await decisions(claude)).toBe("yh");
   });
 
   it("keep a secret out of everything an agent can ask for", async () => {

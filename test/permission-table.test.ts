@@ -84,7 +84,7 @@ describe("the whole table", () => {
 
     const rules: Rules = parseRules(`[[conversation]]\nlevel = "${level}"\n`);
     const block = { context: "main", owner: "ann" };
-    expect(letter(decideBlock(rules, block, operation, { actor: "bob", kind }))).toBe(wanted);
+    expect(letter(decideBlock([rules], block, operation, { actor: "bob", kind }))).toBe(wanted);
 
     const plain = { y: "allow", a: "allow", n: "deny", h: "ask", p: "ask" }[wanted];
     if (kind === "agent") expect(decisionOf(level, operation)).toBe(plain);
@@ -124,13 +124,13 @@ describe("conversations", () => {
   const own: BlockTarget = { context: "main", owner: "claude" };
   const others: BlockTarget = { context: "main", owner: "ann" };
   const letters = (text: string, target: BlockTarget, who: { actor: string; kind: ActorKind }) =>
-    operations.map((each) => letter(decideBlock(parseRules(text), target, each, who))).join("");
+    operations.map((each) => letter(decideBlock([parseRules(text)], target, each, who))).join("");
 
   it("let an agent append to its own blocks and change them, and ask about others'", () => {
     expect(letters("", own, agent)).toBe("yyyyh");
     expect(letters("", others, agent)).toBe("yhhhh");
     expect(letters("", others, { actor: "bob", kind: "person" })).toBe("yaaaa");
-    expect(decideBlock(parseRules(""), others, "change", agent).reason).toBe(
+    expect(decideBlock([parseRules("")], others, "change", agent).reason).toBe(
       `Changing a block of ann in main needs a yes from a person: "others' blocks" is human (built in). ` +
         "Let a person do it, or write a rule before it in kumiko.toml.",
     );
@@ -154,7 +154,20 @@ describe("conversations", () => {
     expect(letters(text, others, agent)).toBe("yhhhh");
     expect(letters(text, { ...others, context: "my-review-1" }, agent)).toBe("yhhhh");
     expect(
-      decideBlock(parseRules(text), { ...own, context: "review-1" }, "delete", agent).rule,
+      decideBlock([parseRules(text)], { ...own, context: "review-1" }, "delete", agent).rule,
     ).toEqual({ pattern: "review-*", from: "kumiko.toml line 6" });
+  });
+
+  it("follow of several folders' rules the strictest, operation by operation", () => {
+    const folders = ["append", "human", undefined, "admin"].map((level) =>
+      parseRules(level === undefined ? "" : `[[conversation]]\nlevel = "${level}"`),
+    );
+    for (const several of [folders, folders.toReversed()])
+      expect(
+        operations.map((each) => letter(decideBlock(several, others, each, agent))).join(""),
+      ).toBe("yhhnn");
+    // A folder that says nothing of it takes nothing away.
+    const [, , silent, admin] = folders;
+    expect(letter(decideBlock([silent!, admin!], others, "delete", agent))).toBe("y");
   });
 });

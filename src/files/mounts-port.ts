@@ -73,7 +73,7 @@ export class MountsPort implements FilePort {
     };
   }
 
-  rules(): ConversationRules | undefined {
+  rules(): readonly ConversationRules[] | undefined {
     return this.#mounts.conversationRules();
   }
 

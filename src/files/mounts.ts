@@ -44,6 +44,8 @@ export class Mounts implements AsyncDisposable {
   readonly #starting: Promise<void>[] = [];
   readonly #changing = new KeyedQueue();
   #retry: { cancel(): void } | undefined;
+  /** Whether there was one at any time. */
+  #hadFolders = false;
   #closed = false;
 
   private constructor(options: MountsOptions, conflicts: Conflicts) {
@@ -59,6 +61,7 @@ export class Mounts implements AsyncDisposable {
     const { kernel, clock } = options;
     const mounts = new Mounts(options, await Conflicts.open(kernel, clock));
     byKernel.set(kernel, mounts);
+    mounts.#hadFolders = (await mounts.kept.roots()).size > 0;
     const wanted = await mounts.kept.wanted();
     await mounts.#leaveAllBut(wanted.map(([, { root }]) => root));
     for (const [name, settings] of wanted) await mounts.#tryToOpen(name, settings);
@@ -85,16 +88,22 @@ export class Mounts implements AsyncDisposable {
   }
 
   /**
-   * The rules of the kernel's own folder for what is no file. While they cannot be read an agent sees nothing of others';
-   * without them, since it was unmounted, what is built in holds. Undefined where there is no folder to write rules in.
+   * What the kernel's own folder says of what is no file; in a kernel that has none, what each of its folders says. While
+   * the rules of one cannot be read an agent sees nothing of others'. Of folders that were unmounted nothing holds.
+   * Undefined where there never was a folder to write rules in.
    */
-  conversationRules(): ConversationRules | undefined {
+  conversationRules(): readonly ConversationRules[] | undefined {
+    if (!this.#hadFolders) return undefined;
     const { id } = this.kernel;
-    const own = this.#mounts.get(id);
-    if (own !== undefined) return own.rules;
-    if (this.#failed.has(id)) return unreadRules(`rules of @${id}, which cannot be read now`);
-    if (this.#options.folder !== undefined) return { conversations: [] };
-    return this.list()[0]?.rules;
+    const isOwn = this.#options.folder !== undefined || this.#settings.has(id);
+    const names = isOwn ? [id] : [...this.#settings.keys()];
+    return names
+      .filter((name) => this.#settings.has(name))
+      .map(
+        (name) =>
+          this.#mounts.get(name)?.rules ??
+          unreadRules(`rules of @${name}, which cannot be read now`),
+      );
   }
 
   isMounted(name: string): boolean {
@@ -288,6 +297,7 @@ export class Mounts implements AsyncDisposable {
         });
       },
     });
+    this.#hadFolders = true;
     this.#failed.delete(name);
     this.#settings.set(name, settings);
     const others = name === this.kernel.id ? [...this.#mounts] : [];

@@ -68,8 +68,8 @@ export interface FilePort extends AsyncDisposable {
    * the operation, or this throws why not. To read, a block does without its file, and the caller is told so.
    */
   target(invocation: Invocation, given: string, operation: Operation): Promise<string>;
-  /** Those of the kernel's own folder, for what is no file; undefined when it has none. */
-  rules(): ConversationRules | undefined;
+  /** For what is no file, by folder; undefined when there never was one. */
+  rules(): readonly ConversationRules[] | undefined;
   /** Undefined when the target is no file. */
   authorise(
     caller: { readonly actor: string; readonly kind?: CallerKind | undefined },

@@ -51,9 +51,14 @@ const ALLOWED: Decision = { decision: "allow", reason: "no rule is about it" };
 
 export type ConversationRules = Pick<Rules, "conversations">;
 
+/** Whether anybody wrote a rule for conversations. */
+export function areWritten(rules: readonly ConversationRules[] = []): boolean {
+  return rules.some(({ conversations }) => conversations.length > 0);
+}
+
 /** What the gate knows of files: they have rules of their own. */
 interface GateFiles {
-  rules(): ConversationRules | undefined;
+  rules(): readonly ConversationRules[] | undefined;
   authorise(caller: Caller, operation: Operation, target: string): Decision | undefined;
 }
 
@@ -86,7 +91,7 @@ export class Gate {
     const files = this.#files();
     // Only a rule that somebody wrote keeps a conversation from being read.
     if (files === undefined) return true;
-    if (!block.startsWith("@") && files.rules()?.conversations.length === 0) return true;
+    if (!block.startsWith("@") && !areWritten(files.rules())) return true;
     const decided = files.authorise(caller, "read", block) ?? this.#decide(caller, "read", block);
     return decided.decision === "allow";
   }

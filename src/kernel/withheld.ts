@@ -1,6 +1,6 @@
 import type { AttachedFiles } from "./attached-files.ts";
 import type { Contexts } from "./contexts.ts";
-import type { Gate } from "./gate.ts";
+import { areWritten, type Gate } from "./gate.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Listing } from "./listing.ts";
 
@@ -22,7 +22,7 @@ export async function withheldBlocks(
   const withheld = new Set(blocks);
   for (const folder of folders)
     for await (const { block } of listing.all(`@${folder}`)) withheld.add(block);
-  if (port.rules()?.conversations.length === 0) return withheld;
+  if (!areWritten(port.rules())) return withheld;
   for (const { context } of await contexts.list())
     for await (const { block } of listing.all(context))
       if (!gate.mayRead(invocation, block)) withheld.add(block);

@@ -8,28 +8,29 @@ export interface BlockTarget {
   readonly owner: string;
 }
 
-/** Which rule holds for a block of a conversation, and what it says. */
+/**
+ * Which rule holds for a block of a conversation, and what it says. Of each folder's rules the first that matches counts,
+ * and of these the strictest decides: so no folder opens what another one keeps.
+ */
 export function decideBlock(
-  rules: Pick<Rules, "conversations">,
+  folders: readonly Pick<Rules, "conversations">[],
   { context, owner }: BlockTarget,
   operation: FileOperation,
   { actor, kind }: { readonly actor: string; readonly kind: ActorKind },
 ): Decision {
   const whose = owner === actor ? "own" : "others";
-  const written = rules.conversations.find(
-    (rule) => (rule.whose === "any" || rule.whose === whose) && rule.context.matches(context),
-  );
-  const ruling: Ruling =
-    written === undefined
-      ? builtIn[whose]
-      : {
-          level: written.level,
-          escalate: [],
-          rule: { pattern: written.context.pattern, from: written.from },
-        };
+  const rulings = folders.flatMap(({ conversations }): Ruling[] => {
+    const written = conversations.find(
+      (rule) => (rule.whose === "any" || rule.whose === whose) && rule.context.matches(context),
+    );
+    if (written === undefined) return [];
+    const { level, from } = written;
+    return [{ level, escalate: [], rule: { pattern: written.context.pattern, from } }];
+  });
+  const [first = builtIn[whose], ...others] = rulings;
   const target =
     whose === "own" ? `a block of its own in ${context}` : `a block of ${owner} in ${context}`;
-  return decided([ruling], operation, kind, target);
+  return decided([first, ...others], operation, kind, target);
 }
 
 /** An agent may append to its own blocks and change them; others' blocks it asks about. */

@@ -18,6 +18,7 @@ export class Mounted implements AsyncDisposable {
   readonly #owned: DisposableStack;
   readonly #registry = new ToolRegistry([...blockTools, ...fileTools]);
   #watch = false;
+  #named: string | undefined;
   #world: AsyncDisposable | undefined;
   #kernel: Kernel | undefined;
 
@@ -33,9 +34,12 @@ export class Mounted implements AsyncDisposable {
       watch = false,
       folder: named,
       home,
+      kernel,
     }: {
       watch?: boolean;
       folder?: string;
+      /** One that has no folder of its own. */
+      kernel?: string;
       /** In the folder; by default elsewhere. */
       home?: string;
     } = {},
@@ -49,6 +53,7 @@ export class Mounted implements AsyncDisposable {
     mkdirSync(mounted.home, { recursive: true });
     for (const [path, content] of Object.entries(files)) mounted.write(path, content);
     mounted.#watch = watch;
+    mounted.#named = kernel;
     await mounted.start();
     return mounted;
   }
@@ -72,13 +77,14 @@ export class Mounted implements AsyncDisposable {
 
   async start(): Promise<void> {
     const home = new HomeFolder(this.home, "a test");
-    const { kernel } = await kernelOfFolder(home, this.folder);
+    const kernel = this.#named ?? (await kernelOfFolder(home, this.folder)).kernel;
     const damaged = (report: object): never => {
       throw new Error(`damage: ${JSON.stringify(report)}`);
     };
     const world = openWorld(home, damaged, { watch: this.#watch });
     this.#world = world;
     this.#kernel = await world.openOrCreate(kernel);
+    if (this.#named !== undefined) await world.attachFiles(this.#kernel);
   }
 
   async stop(): Promise<void> {
