@@ -12,6 +12,7 @@ import { Folder, type Place } from "../src/files/contained.ts";
 import { move, readWhole, remove, save, stat } from "../src/files/disk-file.ts";
 import { hasHandles } from "../src/files/folder-handle.ts";
 import { scaled, seed } from "./support/counts.ts";
+import { stage } from "../src/files/replacing.ts";
 import { refusalCode } from "./support/refusal.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 import {
@@ -26,6 +27,8 @@ import {
 
 const LONG = 15 * 60_000;
 const canary = Content.known(hash("sha256", CANARY));
+/** What the swapper writes inside. */
+const notes = Content.known(hash("sha256", "notes"));
 const FULL = 1_200;
 
 describe("a path that somebody gives", () => {
@@ -141,7 +144,9 @@ describe.runIf(hasHandles)("links and folders that are swapped meanwhile", () =>
     try {
       // As many swaps as operations, however the two share the processor.
       const enough = scaled(2_000);
-      for (let race = 0; race < enough || Atomics.load(stop, 1) <= enough; race += 1) {
+      const isDone = (race: number): boolean =>
+        race >= enough && Atomics.load(stop, 1) > enough && outcomes.has("staged");
+      for (let race = 0; !isDone(race); race += 1) {
         const outcome = await raced(opened, race, random);
         outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
       }
@@ -182,14 +187,20 @@ async function raced(folder: Folder, race: number, random: Random): Promise<stri
   const forged: Place = { folder, path: given, kind: "file" };
   try {
     const place = random.below(2) === 0 ? folder.resolve(given) : forged;
-    const act = random.below(6);
+    const act = random.below(8);
     if (act === 0) expectOwn(await readWhole(place, 1_000));
     else if (act === 1) stat(place);
     else if (act === 2) await save(place, Buffer.from("ours"), { expected: canary });
     else if (act === 3) {
       await save({ ...place, path: `sub/new-${race}` }, Buffer.from("o"), { expected: "absent" });
     } else if (act === 4) await remove(place, { expected: canary });
-    else move(place, { ...place, path: `sub/moved-${race}` });
+    // As a tool's edit is saved: made ready beside the file, and put in place once it is in the journal.
+    else if (act < 7) {
+      using staged = stage(place, Buffer.from("staged"));
+      if (act === 6) await new Promise((resolve) => setImmediate(resolve));
+      await save(place, Buffer.from("staged"), { expected: random.pick([canary, notes]), staged });
+      return staged === undefined ? "done" : "staged";
+    } else move(place, { ...place, path: `sub/moved-${race}` });
     return "done";
   } catch (error) {
     if (error instanceof KumikoError) return error.code;
