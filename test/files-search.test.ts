@@ -433,6 +433,29 @@ describe("the index of a folder", () => {
     expect(asked).toEqual([{ forget: ["a.txt"] }]);
   });
 
+  it("takes in what it passed over for its block when that went on without it", async () => {
+    using tree = temporaryFolder();
+    tree.write("a.txt", "elm\n");
+    let block = true;
+    await using index = folderIndex(realpathSync(tree.path), new MemoryFileIndex(readFiles), {
+      hasBlock: () => block,
+    });
+    const list = await listOf(tree.path);
+    index.start(() => list);
+    const found = async () => {
+      await index.settled();
+      const query = { query: "elm", literal: true, ignoreCase: false };
+      const { known, unknown } = await index.candidates(query);
+      return { known, unknown };
+    };
+    // As when a block moves on in a later part of the epoch that tells of the new file.
+    index.changed(["a.txt"], []);
+    expect(await found()).toEqual({ known: [], unknown: [] });
+    block = false;
+    expect(await found()).toEqual({ known: [], unknown: ["a.txt"] });
+    expect(await found()).toEqual({ known: ["a.txt"], unknown: [] });
+  });
+
   const names = Array.from({ length: 12 }, (_, at) => `${at % 3}/f${at}.txt`);
 
   it(

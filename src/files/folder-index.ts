@@ -54,6 +54,8 @@ export class FolderIndex implements AsyncDisposable {
   #changes = 0;
   /** Not readable when they were last tried: they wait for their next change. */
   readonly #unreadable = new Set<string>();
+  /** Passed over because they had a block: that may go on with its file and leave another one in its place. */
+  readonly #blocks = new Set<string>();
   readonly #gone = new Set<string>();
   #working: Promise<void> | undefined;
   #trouble = "";
@@ -79,6 +81,7 @@ export class FolderIndex implements AsyncDisposable {
     for (const path of gone) {
       this.#waiting.delete(path);
       this.#unreadable.delete(path);
+      this.#blocks.delete(path);
       this.#gone.add(path);
     }
     for (const path of came) {
@@ -97,6 +100,11 @@ export class FolderIndex implements AsyncDisposable {
   /** Of a folder that is not watched all files are given, as they are now. */
   async candidates(query: TextQuery, listed?: Listed): Promise<Candidates> {
     if (listed !== undefined) return this.#candidatesOf(query, listed);
+    for (const path of this.#blocks) {
+      if (this.#options.hasBlock(path)) continue;
+      this.#blocks.delete(path);
+      this.#waiting.set(path, (this.#changes += 1));
+    }
     // What failed is tried again for whoever needs it.
     this.#work();
     if (!this.#isCompared) await this.#firstComparison();
@@ -209,6 +217,7 @@ export class FolderIndex implements AsyncDisposable {
     });
     if (secrets.length > 0) await index.forget(root, secrets);
     // Not told to the index, which would start its thread amid somebody's edits: the next comparison takes them out.
+    for (const path of blocks) this.#blocks.add(path);
     for (const path of [...secrets, ...blocks]) done(path);
     if (paths.length === 0) return;
     const reading = { folder: root, paths, largest, units: UNITS_TOGETHER };
