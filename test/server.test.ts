@@ -496,6 +496,26 @@ describe("a server", () => {
   });
 });
 
+describe("a server of a large folder", () => {
+  test("answers at once, and tells how far it is until everything was looked at", async () => {
+    using home = temporaryFolder();
+    using folder = temporaryFolder();
+    const files = 12_000;
+    for (let at = 0; at < files; at++) folder.write(`${at % 100}/${at}.txt`, "");
+    await using server = await startServer({ home: home.path, folder: folder.path });
+    const told: { done: number; state: string }[] = [];
+    await server.watched((notice) => told.push(notice));
+    expect(told.at(-1)).toMatchObject({ done: files, state: "done" });
+    expect(told.map(({ done }) => done)).toEqual(
+      told.map(({ done }) => done).toSorted((a, b) => a - b),
+    );
+    // Nobody waits for what is done.
+    const before = told.length;
+    await server.watched((notice) => told.push(notice));
+    expect(told).toHaveLength(before);
+  });
+});
+
 describe("the kernel of a folder", () => {
   test("is found by its real path, and no two share one", async () => {
     using at = temporaryFolder();

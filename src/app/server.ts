@@ -4,9 +4,11 @@ import { KumikoError, realTimers, type Timers } from "../base/index.ts";
 import { Hall, Metrics, TokenStore } from "../doors/index.ts";
 import { type FrontOptions, HttpFront } from "../doors/http/index.ts";
 import type { McpDoorOptions } from "../doors/mcp/door.ts";
+import type { Notice } from "../protocol/index.ts";
 import { Deadline } from "./deadline.ts";
 import { allTools } from "./all-tools.ts";
 import { doorsOf } from "./doors.ts";
+import { folderWatched } from "./folder-watched.ts";
 import { foldersByKernel, kernelOfFolder } from "./folders.ts";
 import { HomeFolder, usingHome } from "./home.ts";
 import { openLog } from "./log.ts";
@@ -60,6 +62,8 @@ export interface RunningServer extends AsyncDisposable {
   readonly folder: FoundFolder | undefined;
   /** The page's address, with a token in its fragment that is good for one exchange. */
   link(): Promise<string>;
+  /** Resolves when its folder was looked at and is watched; meanwhile it is told how far that is. */
+  watched(onProgress: (notice: Notice<"progress">) => void): Promise<void>;
   /** Drains, and says what it gave up on. */
   close(): Promise<readonly string[]>;
 }
@@ -156,6 +160,7 @@ async function start(options: ServerOptions): Promise<RunningServer> {
     kernel: folder?.kernel,
     folder,
     link: async () => `${url}/#token=${(await tokens.mintLink(principal, "link")).token}`,
+    watched: (onProgress) => folderWatched(world, folder?.kernel, onProgress),
     close,
     async [Symbol.asyncDispose]() {
       await close();

@@ -9,6 +9,7 @@ import { parseRuleFlag } from "../../permission/index.ts";
 import { printJson, styled } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import { ruleLines } from "../files/mount-lines.ts";
+import { drawing } from "../files/mount-progress.ts";
 import { type MountingFlags, mountSettings } from "../files/mount-options.ts";
 import { widest } from "../home/columns.ts";
 import { bold, dim } from "../home/paint.ts";
@@ -59,6 +60,7 @@ export async function serve(terminal: Terminal, flags: ServeFlags): Promise<numb
   const { url } = running;
   const own = { pid: process.pid, joined: false, in_agent: false };
   await tell(terminal, flags, { url, ...running.folder!, link: await running.link(), ...own });
+  if (!flags.json) await showingLook(terminal, running, interruption.signal);
   if (!interruption.signal.aborted) await once(interruption.signal, "abort");
   // Whoever interrupts again does not want to wait: the system then ends the process at once.
   interruption[Symbol.dispose]();
@@ -68,6 +70,21 @@ export async function serve(terminal: Terminal, flags: ServeFlags): Promise<numb
   if (gaveUp.length > 0 && !flags.json)
     await terminal.complain(`kumiko: did not wait any longer for ${gaveUp.join(", ")}\n`);
   return exitCode.fine;
+}
+
+/** It answers already; a large folder is looked at for a while before changes on disk are told. */
+async function showingLook(
+  terminal: Terminal,
+  running: RunningServer,
+  interrupted: AbortSignal,
+): Promise<void> {
+  if (interrupted.aborted) return;
+  using stopped = new DisposableStack();
+  const stopping = Promise.withResolvers<void>();
+  const stop = (): void => stopping.resolve();
+  interrupted.addEventListener("abort", stop);
+  stopped.defer(() => interrupted.removeEventListener("abort", stop));
+  await drawing(terminal, (take) => Promise.race([running.watched(take), stopping.promise]));
 }
 
 /** One that was stopping when we came is gone a moment later. */
