@@ -1,3 +1,4 @@
+import { chmodSync, existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { type Answer, Mounted } from "./support/mounted.ts";
 import { refusalOf } from "./support/refusal.ts";
@@ -207,5 +208,110 @@ describe("two sessions of one program, which act in one name", () => {
     await mounted.restart();
     await mounted.call("block_undo", {}, by("second"));
     expect(both(mounted)).toEqual(["A\n", "b\n"]);
+  });
+});
+
+describe("undoing what somebody did to a whole file", () => {
+  const TEXT = "#!/bin/sh\necho one\n";
+  const CRLF = "one\r\ntwo\r\n";
+
+  test("brings a deleted one back as it was, and redoing deletes it, also behind restarts", async () => {
+    await using mounted = await Mounted.with({ "a.sh": TEXT, "b.txt": CRLF, empty: "" });
+    chmodSync(mounted.path("a.sh"), 0o755);
+    for (const path of ["a.sh", "b.txt", "empty"]) {
+      const before = mounted.bytes(path);
+      const { mode } = statSync(mounted.path(path));
+      await mounted.text(path);
+      const { block_id, edit } = await mounted.call("file_delete", { path, message: "old" }, ann);
+      expect(existsSync(mounted.path(path))).toBe(false);
+      await mounted.restart();
+      const undone = await mounted.call("block_undo", {}, ann);
+      expect(undone).toMatchObject({ flipped: edit, actor: "ann", blocks: [{ block_id, path }] });
+      expect([mounted.bytes(path), statSync(mounted.path(path)).mode]).toEqual([before, mode]);
+      await mounted.restart();
+      await mounted.call("block_redo", {}, ann);
+      expect(existsSync(mounted.path(path))).toBe(false);
+      // To undo what redid it brings it back as well.
+      await mounted.call("block_undo", { edit }, ann);
+      expect(mounted.bytes(path)).toEqual(before);
+      const { versions } = await mounted.call<{ versions: Answer[] }>("block_history", {
+        block_id: path,
+        limit: 10,
+      });
+      expect(versions).toContainEqual(
+        expect.objectContaining({ actor: "ann", tool: "file_delete", edit, message: "old" }),
+      );
+      expect(await mounted.call("file_status", { path }, ann)).toMatchObject({
+        files: [{ status: "synced" }],
+      });
+    }
+  });
+
+  test("moves it back, with what was written to it since, and forth again", async () => {
+    await using mounted = await Mounted.with({ "a.txt": "one\ntwo\n" });
+    const { block_id } = await mounted.call("file_load", { path: "a.txt" });
+    await mounted.call("file_move", { path: "a.txt", to: "deep/b.txt" }, ann);
+    await mounted.call("block_replace", { block_id: "deep/b.txt", old: "two", new: "TWO" });
+    await mounted.restart();
+    await mounted.call("block_undo", {}, ann);
+    expect([mounted.read("a.txt"), existsSync(mounted.path("deep/b.txt"))]).toEqual([
+      "one\nTWO\n",
+      false,
+    ]);
+    expect((await mounted.call("file_load", { path: "a.txt" }))["block_id"]).toBe(block_id);
+    await mounted.call("block_redo", {}, ann);
+    expect(mounted.read("deep/b.txt")).toBe("one\nTWO\n");
+  });
+
+  test("goes over nothing, and takes back only what still is as it was left", async () => {
+    await using mounted = await Mounted.with({ "a.txt": "one\n", "b.txt": "two\n" });
+    const moved = await mounted.call("file_move", { path: "a.txt", to: "c.txt" }, ann);
+    mounted.write("a.txt", "another\n");
+    const undoing = (edit: unknown, by: object = ann) =>
+      refusalOf(mounted.call("block_undo", { edit }, by));
+    expect((await undoing(moved["edit"])).code).toBe("already_exists");
+    rmSync(mounted.path("a.txt"));
+    await mounted.call("file_move", { path: "c.txt", to: "d.txt" }, ann);
+    expect(await undoing(moved["edit"])).toMatchObject({ code: "conflict" });
+    expect([mounted.read("d.txt"), mounted.read("b.txt")]).toEqual(["one\n", "two\n"]);
+    const deleted = await mounted.call("file_delete", { path: "b.txt" }, ann);
+    mounted.write("b.txt", "came back\n");
+    expect((await undoing(deleted["edit"])).code).toBe("already_exists");
+    expect(mounted.read("b.txt")).toBe("came back\n");
+    rmSync(mounted.path("b.txt"));
+    await mounted.call("block_undo", { edit: deleted["edit"] }, ann);
+    expect((await undoing(deleted["edit"])).code).toBe("nothing_to_undo");
+  });
+
+  test("is for whoever may make it there, and redoing for whoever may delete it", async () => {
+    const rules = '[[rule]]\npath = "kept/**"\nlevel = "read_only"\n';
+    await using mounted = await Mounted.with({ "a.txt": "one\n", "b.txt": "two\n" });
+    const moved = await mounted.call("file_move", { path: "a.txt", to: "c.txt" }, ann);
+    const deleted = await mounted.call("file_delete", { path: "b.txt" }, ann);
+    const denied = async (tool: string, edit: unknown, by: object = claude) =>
+      expect((await refusalOf(mounted.call(tool, { edit }, by))).code).toBe("denied");
+    // To move is to delete here, which agents ask for; to bring back is to create.
+    await denied("block_undo", moved["edit"]);
+    await mounted.call("block_undo", { edit: deleted["edit"] }, claude);
+    expect(mounted.read("b.txt")).toBe("two\n");
+    await denied("block_redo", deleted["edit"]);
+    renameSync(mounted.path("b.txt"), mounted.path("elsewhere"));
+    mounted.write("kumiko.toml", rules.replace("kept/**", "*.txt"));
+    await mounted.restart();
+    await denied("block_undo", moved["edit"], ann);
+    expect(mounted.read("c.txt")).toBe("one\n");
+  });
+
+  test("is done by the newest Edit, and the one before it by the next", async () => {
+    await using mounted = await Mounted.with({ "a.txt": "one\n" });
+    await mounted.call("block_replace", { block_id: "a.txt", old: "one", new: "ONE" }, ann);
+    await mounted.call("file_move", { path: "a.txt", to: "b.txt" }, ann);
+    await mounted.call("file_delete", { path: "b.txt" }, ann);
+    await mounted.call("block_undo", {}, ann);
+    expect(mounted.read("b.txt")).toBe("ONE\n");
+    await mounted.call("block_undo", {}, ann);
+    expect(mounted.read("a.txt")).toBe("ONE\n");
+    await mounted.call("block_undo", {}, ann);
+    expect(mounted.read("a.txt")).toBe("one\n");
   });
 });

@@ -81,7 +81,7 @@ export async function save(
 
 interface Saving {
   readonly expected: Expected;
-  readonly mode?: number;
+  readonly mode?: number | undefined;
   /** The same bytes, for the same place. */
   readonly staged?: StagedFile | undefined;
   /** False when the caller sees to it that the folder's entry gets to the disk, for many saves at once. */

@@ -194,11 +194,20 @@ export class Disk {
     path: string,
     bytes: Uint8Array,
     expected: Content | "absent",
-    { staged, keeping }: { staged?: StagedFile | undefined; keeping?: Keeping | undefined } = {},
+    {
+      staged,
+      keeping,
+      mode,
+    }: {
+      staged?: StagedFile | undefined;
+      keeping?: Keeping | undefined;
+      /** Of a file that is made. */
+      mode?: number | undefined;
+    } = {},
   ): Promise<FileStat | "moved"> {
     try {
       const isNew = expected === "absent";
-      const how = { expected, staged, keeping, settle: isNew };
+      const how = { expected, staged, keeping, mode, settle: isNew };
       const saved = await save(this.#place(path), bytes, how);
       if (isNew) void this.#settled(path, saved.settled);
       else this.#unsettled.set(dirname(path), path);

@@ -8,6 +8,7 @@ import type { Disk } from "./disk.ts";
 import type { FileStat } from "./file-stat.ts";
 import { isAsInGitIndex } from "./git-index.ts";
 import { Following } from "./following.ts";
+import { Going } from "./going.ts";
 import { DISK, type FoundText } from "./found-text.ts";
 import { LateWrites } from "./late-writes.ts";
 import { type Base, Ledger, withMask } from "./ledger.ts";
@@ -16,12 +17,12 @@ import { Making } from "./making.ts";
 import { MountedFile } from "./mounted-file.ts";
 import { MountedFiles } from "./mounted-files.ts";
 import { Records } from "./records.ts";
-import { absent, displaced, isThere, undecided } from "./refusals.ts";
+import { absent, displaced } from "./refusals.ts";
 import { Saving } from "./saving.ts";
 import { Standing } from "./standing.ts";
 import { Syncing } from "./syncing.ts";
 import { TakingIn } from "./taking-in.ts";
-import { restless, Writing } from "./writing.ts";
+import { Writing } from "./writing.ts";
 
 export interface FileSourceOptions {
   readonly kernel: Kernel;
@@ -49,11 +50,11 @@ export class FileSource implements AsyncDisposable {
   readonly files: MountedFiles;
   readonly saving: Saving;
   readonly making: Making;
+  readonly going: Going;
   readonly takingIn: TakingIn;
   readonly standing: Standing;
   readonly #options: FileSourceOptions;
   readonly #ledger: Ledger;
-  readonly #records: Records;
   readonly #late: LateWrites;
   readonly #syncing: Syncing;
   readonly #deciding: Deciding;
@@ -109,7 +110,6 @@ export class FileSource implements AsyncDisposable {
     const following = new Following({ kernel, disk, files, ledger, syncing });
     const refresh = (file: MountedFile) => this.refresh(file);
     this.#ledger = ledger;
-    this.#records = records;
     this.#late = late;
     this.claims = claims;
     this.files = files;
@@ -118,6 +118,21 @@ export class FileSource implements AsyncDisposable {
     this.#following = following;
     this.#deciding = new Deciding({ kernel, conflicts, records, syncing });
     this.making = new Making({ kernel, disk, files, ledger, records, writing, saving, refresh });
+    this.going = new Going({
+      kernel,
+      name,
+      disk,
+      files,
+      conflicts,
+      records,
+      syncing,
+      saving,
+      following,
+      making: this.making,
+      get manual() {
+        return options.manual;
+      },
+    });
     this.takingIn = new TakingIn({
       kernel,
       disk,
@@ -194,38 +209,6 @@ export class FileSource implements AsyncDisposable {
     if (ahead instanceof KumikoError) return ahead;
     if (ahead || file.wanted) await this.saving.saveAll([file.block]);
     return file.isAway ? absent(this, file.path, file) : undefined;
-  }
-
-  /** Deletes what the block says and nothing else; the block stays. */
-  async delete(file: MountedFile): Promise<void> {
-    const { kernel, disk, conflicts } = this.#options;
-    await this.files.queue.run([file.block], async () => {
-      await this.#syncing.catchUp(file);
-      await this.saving.saveUnlessManual(file);
-      if (file.synced === undefined) throw absent(this, file.path, file);
-      if (file.waits) throw undecided(file, conflicts);
-      const { base } = file.synced;
-      const isSaved = !this.#options.manual && "version" in base;
-      const version = isSaved ? base.version : await kernel.version(file.block);
-      if (!(await disk.remove(file.path, file.synced.content))) throw restless(file.path);
-      // What somebody wrote meanwhile was to be in a file that is gone, as when another program takes one away.
-      if ((await kernel.version(file.block)) === version) this.#records.leave(file);
-      else await this.#syncing.gone(file);
-    });
-    this.saving.nothingWaits(file);
-  }
-
-  /** Its block goes with it. Never over another file. */
-  async move(invocation: Invocation, file: MountedFile, to: string): Promise<void> {
-    const from = file.path;
-    await this.files.queue.run([`path ${to}`, file.block], async () => {
-      await this.#syncing.catchUp(file);
-      await this.saving.saveUnlessManual(file);
-      if (file.synced === undefined) throw absent(this, from, file);
-      if (!this.making.isFree(to)) throw isThere(to);
-      await this.disk.move(from, to);
-      await this.#following.label(invocation, file, to);
-    });
   }
 
   /** Makes the block what the file says, and gives up what was not saved. */

@@ -1,4 +1,4 @@
-import type { Invocation, Kernel } from "../kernel/index.ts";
+import type { Invocation, Kernel, StateChangeUndo } from "../kernel/index.ts";
 import type { Disk } from "./disk.ts";
 import type { Base, Ledger } from "./ledger.ts";
 import type { MountedFile } from "./mounted-file.ts";
@@ -21,6 +21,20 @@ export interface Unmatched {
   readonly came: () => readonly Came[];
   /** Whether it is known that this one was not there before. */
   readonly isNew: (path: string) => boolean;
+}
+
+/** Somebody's own Edit, or the undoing of one. */
+export interface OwnEdit {
+  readonly edit: string;
+  readonly undo: StateChangeUndo;
+}
+
+/** As part of what is known to have happened on disk, or as somebody's own. */
+type Happening = TakenEpoch | OwnEdit;
+
+interface Marked {
+  readonly version: number;
+  readonly edit: string;
 }
 
 /** Lets blocks go with their files to other names. */
@@ -69,37 +83,51 @@ export class Following {
   }
 
   /** Says where a file is now. Whoever calls holds its queue and that of its new path. */
-  async label(cause: Invocation, file: MountedFile, to: string, epoch?: TakenEpoch): Promise<void> {
+  async label(cause: Invocation, file: MountedFile, to: string, how: Happening): Promise<Marked> {
     const { files, ledger } = this.#ports;
     const before = files.at(to);
-    await this.#mark(cause, file, { path: to }, epoch);
+    const marked = await this.#mark(cause, file, how, { path: to });
     files.move(file, to);
     ledger.note(file.block, file.record);
     // It was there once and its file is gone: its block stays, and the path means another from now on.
     if (before !== undefined && before !== file)
-      await this.#mark(cause, before, { was: to }, epoch);
+      await this.#mark(cause, before, how instanceof TakenEpoch ? how : undefined, { was: to });
+    return marked;
+  }
+
+  /** Says that something happened to a file that its block's state does not tell. Whoever calls holds its queue. */
+  async mark(cause: Invocation, file: MountedFile, how: OwnEdit): Promise<Marked> {
+    const marked = await this.#mark(cause, file, how);
+    this.#ports.ledger.note(file.block, file.record);
+    return marked;
   }
 
   /** Says in a block's state where its file is, or was. Its text is as far from its file's as before. */
   async #mark(
     cause: Invocation,
     file: MountedFile,
-    place: { readonly path: string } | { readonly was: string },
-    epoch = new TakenEpoch(this.#ports.kernel),
-  ): Promise<void> {
-    const { version } = await epoch.within((inEdit) =>
+    how: Happening = new TakenEpoch(this.#ports.kernel),
+    place?: { readonly path: string } | { readonly was: string },
+  ): Promise<Marked> {
+    const commit = (edit: string | undefined, undo?: StateChangeUndo): Promise<Marked> =>
       // It has happened, or it was asked whether it may.
       this.#ports.kernel.changeState({ ...cause, kind: "disk" }, file.block, {
-        edit: inEdit,
+        edit,
+        undo,
         change: (state) => {
+          if (place === undefined) return state;
           const { path: _path, was: _was, ...metadata } = state.metadata;
           return { ...state, metadata: { ...metadata, ...place } };
         },
-        answer: (applied, edit) => ({ version: applied.version, edit }),
-      }),
-    );
-    const { synced } = file;
+        answer: (applied, made) => ({ version: applied.version, edit: made }),
+      });
+    const isOwn = !(how instanceof TakenEpoch);
+    const marked = await (isOwn ? commit(how.edit, how.undo) : how.within(commit));
+    const { version } = marked;
+    const { synced, left } = file;
     if (synced !== undefined) file.synced = { ...synced, base: behind(synced.base, version) };
+    if (left !== undefined) file.left = behind(left, version);
+    return marked;
   }
 }
 

@@ -22,8 +22,9 @@ export interface FileRecord {
   readonly synced: Synced | undefined;
   /** The base of a file that went: what was written to its block since is merged when it comes back. */
   readonly left?: Base | undefined;
-  /** Its form when it went: it is made again in that. */
+  /** Its form and its mode when it went: it is made again with those. */
   readonly form?: TextForm | undefined;
+  readonly mode?: number | undefined;
   /** It is to be made. */
   readonly wanted?: boolean | undefined;
 }
@@ -127,8 +128,9 @@ export async function purgeRecords(
   return masked;
 }
 
-function encoded({ path, synced, left, form, wanted }: FileRecord): string {
-  if (synced === undefined) return JSON.stringify({ path, left, form, ...(wanted && { wanted }) });
+function encoded({ path, synced, left, form, mode, wanted }: FileRecord): string {
+  if (synced === undefined)
+    return JSON.stringify({ path, left, form, mode, ...(wanted && { wanted }) });
   const { content, ...rest } = synced;
   const { inode, device, size, nanoseconds } = synced.identity;
   const identity = { inode, device, size, nanoseconds: String(nanoseconds) };
@@ -141,10 +143,11 @@ function decoded(value: string): FileRecord {
     synced?: Omit<Synced, "content"> & { hash: string; identity: { nanoseconds: string } };
     left?: Base;
     form?: TextForm;
+    mode?: number;
     wanted?: boolean;
   };
-  const { path, synced, left, form, wanted } = JSON.parse(value) as Stored;
-  if (synced === undefined) return { path, synced, left, form, wanted };
+  const { path, synced, left, form, mode, wanted } = JSON.parse(value) as Stored;
+  if (synced === undefined) return { path, synced, left, form, mode, wanted };
   const { hash, ...rest } = synced;
   const identity = { ...synced.identity, nanoseconds: BigInt(synced.identity.nanoseconds) };
   return { path, synced: { ...rest, content: Content.known(hash), identity } };

@@ -112,6 +112,7 @@ export class Making {
   ): Promise<{ block: string; version: number; edit: string }> {
     const { block } = file;
     file.form = undefined;
+    file.mode = undefined;
     // It was asked whether it may be created.
     return this.#ports.kernel.editFiles(
       { ...invocation, kind: "disk" },

@@ -15,8 +15,9 @@ export class MountedFile {
   seen: FileStat | undefined;
   /** What was its base when it went. */
   left: Base | undefined;
-  /** Its form when it went: it is made again in that. */
+  /** Its form and its mode when it went: it is made again with those. */
   form: TextForm | undefined;
+  mode: number | undefined;
   /** There is no such file yet, and there is to be one: it is made when its block is saved. */
   wanted: boolean;
   /** The block's newest version, as far as it was told of. */
@@ -30,19 +31,21 @@ export class MountedFile {
   /** What was on disk lately, the newest first: a program may have read it before it was written over. */
   earlier: readonly Earlier[] = [];
 
-  constructor(block: string, { path, synced, left, form, wanted }: FileRecord, version: number) {
+  constructor(block: string, record: FileRecord, version: number) {
+    const { path, synced, left, form, mode, wanted } = record;
     this.block = block;
     this.path = path;
     this.synced = synced;
     this.left = left;
     this.form = form;
+    this.mode = mode;
     this.wanted = wanted ?? false;
     this.version = version;
   }
 
   get record(): FileRecord {
-    const { path, synced, left, form, wanted } = this;
-    return { path, synced, left, form, wanted };
+    const { path, synced, left, form, mode, wanted } = this;
+    return { path, synced, left, form, mode, wanted };
   }
 
   /** Why the file is not what its block says, although it should be. */

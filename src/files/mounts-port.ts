@@ -4,6 +4,7 @@ import {
   type CallerKind,
   type ConversationRules,
   type Decision,
+  type FileFlip,
   type FilePort,
   type FileTextPage,
   type FileTextQuery,
@@ -130,6 +131,34 @@ export class MountsPort implements FilePort {
         own,
         (path) => mount.decide(path, "create", kind).decision === "allow",
       );
+  }
+
+  async flip(invocation: Invocation, flip: FileFlip): Promise<number | undefined> {
+    const { block, position, kind, active } = flip;
+    const found = this.#mounts.fileOf(block);
+    if (found === undefined) return undefined;
+    const { mount, file } = found;
+    const { going } = mount.source;
+    if (kind === "deletes") {
+      check(mount, file.path, active ? "delete" : "create", invocation);
+      const goes = active
+        ? going.delete(invocation, file, flip)
+        : going.bringBack(invocation, file, flip);
+      return (await goes).version;
+    }
+    const before = await this.#pathAt(block, position - 1);
+    const after = await this.#pathAt(block, position);
+    const [from, to] = active ? [before, after] : [after, before];
+    check(mount, from, "delete", invocation);
+    check(mount, from, "read", invocation);
+    check(mount, to, "create", invocation);
+    return (await going.move(invocation, file, { from, to, flip })).version;
+  }
+
+  /** Where a block's file was. */
+  async #pathAt(block: string, position: number): Promise<string> {
+    const { state } = await this.#mounts.kernel.readAt(block, position);
+    return String(state.metadata["path"]);
   }
 
   async flipped(edit: string, active: boolean): Promise<void> {

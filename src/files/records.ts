@@ -34,6 +34,7 @@ export class Records {
     file.synced = synced;
     file.left = undefined;
     file.form = undefined;
+    file.mode = undefined;
     file.wanted = false;
     file.unsaved = undefined;
     file.waits = this.#ports.conflicts.list(file.block).some(isUndecided);
@@ -56,6 +57,7 @@ export class Records {
     if (file.synced === undefined) return;
     file.left = file.synced.base;
     file.form = file.synced.form;
+    file.mode = file.seen?.mode;
     file.synced = undefined;
     file.unsaved = undefined;
     file.waits = false;

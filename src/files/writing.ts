@@ -102,7 +102,8 @@ export class Writing {
         late.keep(replaced, { file, writtenTo: { ...synced, earlier } }, uncompared),
     };
     const expected = synced?.content ?? "absent";
-    const identity = await disk.save(file.path, bytes, expected, { staged, keeping });
+    const { mode } = file;
+    const identity = await disk.save(file.path, bytes, expected, { staged, keeping, mode });
     if (identity === "moved") return false;
     file.seen = identity;
     // Whoever makes it anew has decided what it says.

@@ -1,5 +1,7 @@
+import { KumikoError } from "../base/index.ts";
 import type { TextEdit } from "./block-writing.ts";
 import type { Applied } from "./commit/door.ts";
+import { type FileFlip, fileEditKind } from "./file-edit.ts";
 import type { FilePort } from "./files-port.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Flipped } from "./undo.ts";
@@ -49,11 +51,26 @@ export class AttachedFiles {
     }
   }
 
+  /** Undoes or redoes what somebody did to a file. */
+  async flip(invocation: Invocation, flip: FileFlip): Promise<number> {
+    const version = await this.#port?.flip(invocation, flip);
+    if (version !== undefined) return version;
+    const { block, flips: edit } = flip;
+    throw new KumikoError(
+      "not_on_disk",
+      `Edit ${edit} is about the file of ${block}, and its folder is not mounted.`,
+      { edit, block },
+    );
+  }
+
   /** An Edit was undone or redone: saves what its blocks say now. */
   async flipped(invocation: Invocation, flipped: Flipped): Promise<Flipped> {
     const blocks = flipped.blocks.map(({ block }) => block);
-    await this.#port?.flipped(flipped.flipped, flipped.active);
-    await this.#port?.restored(invocation, blocks);
+    // What was done to a file is done already.
+    if (fileEditKind(flipped.flipped) === undefined) {
+      await this.#port?.flipped(flipped.flipped, flipped.active);
+      await this.#port?.restored(invocation, blocks);
+    }
     this.tellUnsaved(invocation, blocks);
     return flipped;
   }

@@ -60,6 +60,8 @@ export interface StateChange<Answer> {
   /** Goes on with an Edit; a new one otherwise. */
   readonly edit?: string | undefined;
   readonly fingerprint?: string | undefined;
+  /** It can be undone, or undoes something: then it is a version also if the state is the same. */
+  readonly undo?: PlannedChange["undo"];
   /** Gives the new state; the one it is given cannot be changed. */
   change(state: BlockState, target: EditTarget): BlockState;
   answer(applied: AppliedChange, edit: string): Answer;
@@ -228,9 +230,10 @@ export class BlockWriting {
             ? changed
             : { ...changed, ...this.#ownership(changed.status, invocation) };
         checkStateChange(before, after);
-        return JSON.stringify(before) === JSON.stringify(after)
+        const { undo } = options;
+        return undo === undefined && JSON.stringify(before) === JSON.stringify(after)
           ? [{ block }]
-          : [{ block, state: after }];
+          : [{ block, state: after, undo }];
       },
       answer: ({ changes, edit }) => options.answer(changes[0]!, edit),
     });

@@ -1,6 +1,7 @@
 import type { PositionedText } from "../base/index.ts";
 import type { TextQuery } from "../base/search/index.ts";
 import type { Splice } from "../blocks/index.ts";
+import type { FileFlip } from "./file-edit.ts";
 import type { CallerKind, ConversationRules, Decision, Operation } from "./gate.ts";
 import type { Invocation } from "./invocation.ts";
 
@@ -108,6 +109,11 @@ export interface FilePort extends AsyncDisposable {
   saved(blocks: readonly string[], staged?: Disposable): Promise<void>;
   /** The same for blocks that got a text of earlier days: files of theirs that are not there any more are made again. */
   restored(invocation: Invocation, blocks: readonly string[]): Promise<void>;
+  /**
+   * Undoes or redoes what somebody did to a file: gives the block's version. Throws when that cannot be, or the caller may
+   * not; undefined when its folder is not mounted.
+   */
+  flip(invocation: Invocation, flip: FileFlip): Promise<number | undefined>;
   /** An Edit was undone or redone: what it decided about files is open again, or decided again. Before it is saved. */
   flipped(edit: string, active: boolean): Promise<void>;
   /** Those of the blocks whose files could not be written when that was last tried. */

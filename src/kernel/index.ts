@@ -19,6 +19,7 @@ export {
   type Operation,
   ruled,
 } from "./gate.ts";
+export type { FileFlip, StateChangeUndo } from "./file-edit.ts";
 export { eventUnits } from "./flow/feed.ts";
 export type { FeedEvent } from "../protocol/index.ts";
 export {

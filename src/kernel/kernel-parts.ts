@@ -154,7 +154,7 @@ export class KernelParts {
       documents: this.#documents,
       clock: options.clock,
       authorise,
-      newEdit: () => this.#newEdit(),
+      newEdit: () => this.newEdit(),
       made: (edit, invocation) => this.#own.made(edit, invocation),
       quarantine: this.#quarantine,
       turn: () => options.turn?.(),
@@ -178,7 +178,7 @@ export class KernelParts {
     });
     this.appends = new Appends({
       timers: options.timers,
-      newEdit: () => this.#newEdit(),
+      newEdit: () => this.newEdit(),
       announce: (notice) => flow.publish("resource", notice),
       durableVersion: (block) => this.views.durableVersion(block),
       // What was taken in is written also while the kernel closes.
@@ -236,13 +236,14 @@ export class KernelParts {
       appends: this.appends,
       authorise,
       own: this.#own,
-      newEdit: () => this.#newEdit(),
+      newEdit: () => this.newEdit(),
       unmakes: async (block, edit) =>
         block.startsWith("@") &&
         this.views.look(
           block,
           ({ document }) => madeBy(document) === edit && isAllBy(document, edit),
         ),
+      flipFile: (invocation, flip) => this.files.flip(invocation, flip),
     });
     this.purge = new Purge({
       store: options.store,
@@ -273,7 +274,7 @@ export class KernelParts {
       appends: this.appends,
       writing: this.writing,
       feed: flow.feed.reader,
-      newEdit: () => this.#newEdit(),
+      newEdit: () => this.newEdit(),
       newPeer: () => options.newPeer(),
       generation: async (block) => (await this.purge.gapsOf(block)).length,
       ...life,
@@ -286,7 +287,7 @@ export class KernelParts {
   }
 
   /** The id of an Edit that nobody has used and nobody will. */
-  #newEdit(): string {
+  newEdit(): string {
     this.#edits++;
     return `e${this.owner.epoch}-${this.#edits}`;
   }

@@ -16,6 +16,7 @@ import type { Operation } from "./gate.ts";
 import type { Invocation } from "./invocation.ts";
 import { type KernelOptions, KernelParts } from "./kernel-parts.ts";
 import type { ListedBlock } from "./listing.ts";
+import { fileEdit } from "./file-edit.ts";
 import { isUnmade } from "./made-file.ts";
 import type { ChildrenQuery } from "./ports.ts";
 import type { Gap, Purged, PurgePreview, PurgeRequest } from "./purge/purge.ts";
@@ -192,6 +193,12 @@ export class Kernel implements AsyncDisposable {
   async editFiles<Answer>(invocation: Invocation, request: TextEdit<Answer>): Promise<Answer> {
     await this.#checkWritable();
     return this.#parts.writing.editText(invocation, request);
+  }
+
+  /** A new Edit that moves or deletes a file. */
+  async newFileEdit(kind: "moves" | "deletes"): Promise<string> {
+    await this.#checkWritable();
+    return fileEdit(this.#parts.newEdit(), kind);
   }
 
   /** Whether an Edit is not undone. */

@@ -21,7 +21,7 @@ export interface NewCommit {
   readonly turn?: string | undefined;
   /** What changed, in the kernel's own encoding; the store keeps it and never looks inside. */
   readonly body: Uint8Array;
-  /** How it counts for undo: text that can be taken back, the flip of an earlier Edit, or neither. */
+  /** How it counts for undo: something that can be taken back, the flip of an earlier Edit, or neither. */
   readonly undo?:
     | { readonly kind: "text" }
     | { readonly kind: "flip"; readonly edit: string; readonly active: boolean }

@@ -2,6 +2,7 @@ import { KumikoError } from "../base/index.ts";
 import { unifiedDiff } from "../blocks/index.ts";
 import type { Appends } from "./appends.ts";
 import type { CommitDoor, PlannedChange } from "./commit/door.ts";
+import { type FileFlip, fileEditKind } from "./file-edit.ts";
 import { type Authorise, checkAllowed } from "./gate.ts";
 import type { Invocation } from "./invocation.ts";
 import type { OwnEdits } from "./own-edits.ts";
@@ -46,6 +47,8 @@ export interface UndoPorts {
   newEdit(): string;
   /** Whether a block is a file that this Edit made and that nobody has written to since: without the Edit it is gone. */
   unmakes(block: string, edit: string): Promise<boolean>;
+  /** Undoes or redoes what somebody did to a file, if the caller may: gives the block's version. */
+  flipFile(invocation: Invocation, flip: FileFlip): Promise<number>;
 }
 
 type Direction = "undo" | "redo";
@@ -175,13 +178,16 @@ export class Undo {
     invocation: Invocation,
     { fingerprint, expected }: UndoRequest,
   ): Promise<Flipped> {
+    const edit = `${this.#ports.newEdit()}-${active ? "redoes" : "undoes"}-${row.edit}`;
+    if (fileEditKind(row.edit) !== undefined)
+      return this.#flipFile({ row, active }, invocation, { edit, fingerprint });
     if (!active) await this.#checkUnmaking(invocation, row);
     const told = new Map<string, Pick<FlippedBlock, "diff" | "stayed">>();
     return this.#ports.door.edit<Flipped>({
       invocation,
       operation: "change",
       blocks: row.blocks,
-      edit: `${this.#ports.newEdit()}-${active ? "redoes" : "undoes"}-${row.edit}`,
+      edit,
       fingerprint,
       plan: (documents) => {
         const all = [...documents.values()];
@@ -210,7 +216,7 @@ export class Undo {
           return { block, text: { flip } };
         });
       },
-      answer: ({ edit, changes }) => ({
+      answer: ({ changes }) => ({
         edit,
         flipped: row.edit,
         active,
@@ -218,6 +224,27 @@ export class Undo {
         blocks: changes.map(({ block, version }) => ({ block, version, ...told.get(block)! })),
       }),
     });
+  }
+
+  /** A file goes back to where it was, or comes back; its text is as it is. */
+  async #flipFile(
+    { row, active }: Choice,
+    invocation: Invocation,
+    { edit, fingerprint }: { readonly edit: string; readonly fingerprint: string | undefined },
+  ): Promise<Flipped> {
+    const [block] = row.blocks;
+    const version = await this.#ports.flipFile(invocation, {
+      kind: fileEditKind(row.edit)!,
+      block: block!,
+      position: row.first,
+      flips: row.edit,
+      active,
+      edit,
+    });
+    const blocks = [{ block: block!, version, diff: "", stayed: 0 }];
+    const answer = { edit, flipped: row.edit, active, actor: row.actor, blocks };
+    if (fingerprint !== undefined) await this.#ports.door.remember(invocation, fingerprint, answer);
+    return answer;
   }
 
   /** To undo the making of a file is to delete it; what one made oneself, and nobody wrote to, is one's own to take back. */

@@ -21,6 +21,8 @@ type Input = { readonly [name: string]: unknown };
 
 /** Kinds of versions that are somebody's Edit; redoing one makes it theirs again. */
 const EDITS = new Set(["text", "import"]);
+/** So are moves and deletions of a file, which change no text. */
+const OF_FILES = /^e[^-]+-\d+-(moves|deletes)$/;
 
 /**
  * Undoes the newest Edit of somebody in one file or block, or redoes what was undone last of theirs or by them. Which ones are
@@ -39,7 +41,7 @@ export async function flipInFile(
     "block_history",
     history,
   );
-  const edits = versions.filter(({ kind }) => EDITS.has(kind));
+  const edits = versions.filter(({ kind, edit }) => EDITS.has(kind) || OF_FILES.test(edit));
   const redoes = tool === "block_redo";
   const wanted = redoes ? undone(versions, actor) : madeBy(edits, actor);
   for (const edit of new Set(wanted)) {
@@ -68,6 +70,7 @@ function undone(versions: readonly Entry[], actor: unknown): string[] {
   return versions.flatMap(({ kind, actor: by, edit }) => {
     const [, target] = /-undoes-(.+)$/.exec(edit) ?? [];
     const isTheirs = by === actor || (target !== undefined && own.has(target));
-    return kind === "undo" && target !== undefined && isTheirs ? [target] : [];
+    const isUndo = kind === "undo" || (target !== undefined && OF_FILES.test(target));
+    return isUndo && target !== undefined && isTheirs ? [target] : [];
   });
 }

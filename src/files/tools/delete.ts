@@ -5,16 +5,20 @@ import { pathArgument, placeFor } from "./shared.ts";
 export const fileDelete = defineTool({
   name: "file_delete",
   description:
-    "Deletes a file on disk, if it is still what its block says. The block and its history stay: file_create with the old " +
-    "text brings it back.",
+    "Deletes a file on disk, if it is still what its block says. The block and its history stay: block_undo brings the file " +
+    "back.",
   writes: true,
   input: z.strictObject({ path: pathArgument, reader: writing.reader, message: writing.message }),
-  output: z.strictObject({ path: z.string(), block_id: z.string(), version: z.int() }),
+  output: z.strictObject({
+    path: z.string(),
+    block_id: z.string(),
+    version: z.int(),
+    edit: z.string().describe("block_undo takes it back"),
+  }),
   examples: [{ when: "It is not used any more.", input: { path: "src/old.ts" } }],
   async run(kernel, { input, invocation }) {
     const { mount, path } = await placeFor(kernel, invocation, input.path, "delete");
     const file = await mount.source.load(path);
-    await mount.source.delete(file);
-    return { path, block_id: file.block, version: await kernel.version(file.block) };
+    return { path, block_id: file.block, ...(await mount.source.going.delete(invocation, file)) };
   },
 });

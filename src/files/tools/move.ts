@@ -6,7 +6,8 @@ import { pathArgument, placeFor } from "./shared.ts";
 export const fileMove = defineTool({
   name: "file_move",
   description:
-    "Moves or renames a file within its folder. Its block, history and authors go with it. Never over a file that is there.",
+    "Moves or renames a file within its folder. Its block, history and authors go with it. Never over a file that is there. " +
+    "block_undo moves it back.",
   writes: true,
   input: z.strictObject({
     path: pathArgument,
@@ -14,7 +15,12 @@ export const fileMove = defineTool({
     reader: writing.reader,
     message: writing.message,
   }),
-  output: z.strictObject({ path: z.string(), block_id: z.string(), version: z.int() }),
+  output: z.strictObject({
+    path: z.string(),
+    block_id: z.string(),
+    version: z.int(),
+    edit: z.string().describe("block_undo takes it back"),
+  }),
   examples: [{ when: "A better name.", input: { path: "src/a.ts", to: "src/parser.ts" } }],
   async run(kernel, { input, invocation }) {
     const from = await placeFor(kernel, invocation, input.path, "delete");
@@ -30,7 +36,8 @@ export const fileMove = defineTool({
     }
     const { source } = from.mount;
     const file = await source.load(from.path);
-    await source.move(invocation, file, to.path);
-    return { path: to.path, block_id: file.block, version: await kernel.version(file.block) };
+    const places = { from: from.path, to: to.path };
+    const moved = await source.going.move(invocation, file, places);
+    return { path: to.path, block_id: file.block, ...moved };
   },
 });

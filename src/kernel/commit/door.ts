@@ -30,6 +30,8 @@ export interface PlannedChange {
     | undefined;
   /** The block's new state, when something other than its text changes. */
   readonly state?: BlockState | undefined;
+  /** How a change that is none of its text counts for undo. */
+  readonly undo?: NewCommit["undo"];
 }
 
 export interface AppliedChange {
@@ -161,6 +163,19 @@ export class CommitDoor {
       );
       await earlier?.durable;
       return earlier?.answer;
+    });
+  }
+
+  /** Keeps an answer for a retry of the call, if it has an id. */
+  async remember(invocation: Invocation, fingerprint: string, answer: unknown): Promise<void> {
+    if (invocation.call === undefined) return;
+    await this.edit({
+      invocation,
+      operation: "read",
+      blocks: [],
+      fingerprint,
+      plan: () => [],
+      answer: () => answer,
     });
   }
 
@@ -316,7 +331,7 @@ export class CommitDoor {
           expectedVersion: before,
           ...stamp,
           body: encodeBody(body),
-          undo: undoOf(made),
+          undo: undoOf(made) ?? change.undo,
         });
       }
     } catch (error) {
