@@ -77,9 +77,11 @@ export class Following {
   ): Promise<void> {
     const { files } = this.#ports;
     const file = files.at(from);
-    if (file === undefined || files.at(to)?.synced !== undefined) return;
+    if (file === undefined) return;
     // Whoever loads the new path meanwhile waits, or would make a second block of it.
-    await files.queue.run([`path ${to}`, file.block], () => this.label(cause, file, to, epoch));
+    await files.arriving(to, file, async () => {
+      if (files.at(from) === file && files.isFree(to)) await this.label(cause, file, to, epoch);
+    });
   }
 
   /** Says where a file is now. Whoever calls holds its queue and that of its new path. */

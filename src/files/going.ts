@@ -67,7 +67,7 @@ export class Going {
   /** Makes a file again that somebody deleted, as its block says; where files are saved by hand, when it is saved. */
   async bringBack(invocation: Invocation, file: MountedFile, flip: FileFlip): Promise<Gone> {
     const { disk, files, records, saving } = this.#ports;
-    const back = await files.queue.run([`path ${file.path}`, file.block], async () => {
+    const back = await files.arriving(file.path, file, async () => {
       const edit = await this.#edit("deletes", flip);
       if (!files.hasPath(file)) throw displaced(file, files.at(file.path));
       if (!file.isAway || disk.kindAt(file.path) !== "absent") throw isThere(file.path);
@@ -86,7 +86,7 @@ export class Going {
     { from, to, flip }: { readonly from: string; readonly to: string; readonly flip?: FileFlip },
   ): Promise<Gone> {
     const { disk, files, syncing, saving, following, making } = this.#ports;
-    return files.queue.run([`path ${to}`, file.block], async () => {
+    return files.arriving(to, file, async () => {
       const edit = await this.#edit("moves", flip);
       if (file.path !== from) throw movedOn(file, from);
       await syncing.catchUp(file);

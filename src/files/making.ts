@@ -30,9 +30,8 @@ export class Making {
 
   /** Whether nothing is there that a new file would stand in the way of. */
   isFree(path: string): boolean {
-    const known = this.#ports.files.at(path);
-    if (known?.synced !== undefined || known?.wanted === true) return false;
-    return this.#ports.disk.kindAt(path) === "absent";
+    const { disk, files } = this.#ports;
+    return files.isFree(path) && disk.kindAt(path) === "absent";
   }
 
   /** A new file, on disk before this resolves, and never over another. */
@@ -43,7 +42,7 @@ export class Making {
       // One that just went is noticed here.
       if (known?.synced !== undefined) await this.#ports.refresh(known);
       if (disk.kindAt(path) === "folder") throw isFolder(path, "already_exists");
-      if (known?.synced !== undefined || disk.kindAt(path) !== "absent") throw isThere(path);
+      if (!files.isFree(path) || disk.kindAt(path) !== "absent") throw isThere(path);
       const file = known ?? (await files.make(path, content, invocation)).file;
       if (known !== undefined) await this.#rewrite(invocation, known, content);
       this.#standsAlone(file);

@@ -69,6 +69,11 @@ export class MountedFile {
     return `${path} was deleted meanwhile. Its block ${block} has what you wrote; file_save makes the file again.`;
   }
 
+  /** Somebody began a new file in its place: what it said before is not in its text any more. */
+  get isBegunAnew(): boolean {
+    return this.left !== undefined && "text" in this.left && this.left.text === "";
+  }
+
   /** There is no such file, and nobody asked for it to be made. */
   get isAway(): boolean {
     return this.synced === undefined && !this.wanted;

@@ -92,6 +92,24 @@ export class MountedFiles {
     this.#put(file);
   }
 
+  /**
+   * Runs a task alone with a path and with the file that comes there. The path first, as whoever loads it does: who took
+   * both at once could wait for one who waits for him.
+   */
+  arriving<Result>(
+    path: string,
+    { block }: MountedFile,
+    task: () => Promise<Result>,
+  ): Promise<Result> {
+    return this.queue.run([`path ${path}`], () => this.queue.run([block], task));
+  }
+
+  /** Whether no file is known to be there, or to be made there. */
+  isFree(path: string): boolean {
+    const file = this.at(path);
+    return file?.synced === undefined && file?.wanted !== true;
+  }
+
   /** The file that this was under another name, if nobody has noticed yet that it went. */
   formerly({ content, identity }: FoundText): MountedFile | undefined {
     // The same bytes alone may be those of a copy that was always there.
@@ -132,7 +150,8 @@ async function unrecorded(kernel: Kernel, block: string, path: string): Promise<
   const loaded = { path, synced: undefined, left: { version: 1 } };
   try {
     const [first] = await kernel.tryOut(block, (target) => target.authors([1]));
-    return { ...loaded, wanted: first?.actor !== DISK.actor };
+    // What somebody else has put there meanwhile does not take its place.
+    return first?.actor === DISK.actor ? loaded : { ...loaded, left: { text: "" }, wanted: true };
   } catch (error) {
     // It alone cannot be used; the folder can.
     if (error instanceof KumikoError && error.code === "quarantined") return loaded;

@@ -67,6 +67,7 @@ export class Records {
   /** What its block had when the file went is given up: it is not merged when the file comes back. */
   async giveUp(file: MountedFile): Promise<void> {
     file.left = { version: await this.#ports.kernel.version(file.block) };
+    file.wanted = false;
     this.#ports.ledger.note(file.block, file.record);
   }
 

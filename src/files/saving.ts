@@ -88,6 +88,8 @@ export class Saving implements AsyncDisposable {
   async #saveLate(block: string, staged?: StagedSave): Promise<boolean> {
     const { kernel, files, writing } = this.#ports;
     const file = files.of(block)!;
+    // Its path means another file: there is none that could be written.
+    if (!files.hasPath(file)) return true;
     try {
       await files.queue.run([block], () => writing.save(file, { staged }));
       return true;

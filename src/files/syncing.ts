@@ -131,7 +131,8 @@ export class Syncing {
         continue;
       }
       // What its block had when it went is in the merged text now, or in a conflict about it.
-      if (file.synced === undefined) await this.#ports.conflicts.close(block, isGone);
+      if (file.synced === undefined && !file.isBegunAnew)
+        await this.#ports.conflicts.close(block, isGone);
       this.#ports.records.inStep(file, { base, content, identity, form });
       if (merged.save && !file.waits) unsaved.push(file);
     }
@@ -194,7 +195,7 @@ export class Syncing {
     const unsaved = await kernel.tryOut(file.block, (target) => {
       const memory = target.read();
       const base = textOf(common, target);
-      if (memory === base) return undefined;
+      if (memory === base || memory === "") return undefined;
       const conflict = {
         base: wholeOf(base),
         memory: wholeOf(memory),

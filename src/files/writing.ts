@@ -80,8 +80,8 @@ export class Writing {
       records.inStep(file, { ...synced, base: { version } });
       return true;
     }
-    if (synced !== undefined && text === "" && (await kernel.isUnmade(file.block))) {
-      if (!(await disk.remove(file.path, synced.content))) return false;
+    if (text === "" && (await kernel.isUnmade(file.block))) {
+      if (synced !== undefined && !(await disk.remove(file.path, synced.content))) return false;
       records.leave(file);
       await records.giveUp(file);
       return true;
@@ -106,8 +106,11 @@ export class Writing {
     const identity = await disk.save(file.path, bytes, expected, { staged, keeping, mode });
     if (identity === "moved") return false;
     file.seen = identity;
-    // Whoever makes it anew has decided what it says.
-    if (synced === undefined) await conflicts.close(file.block, isUndecided);
+    // Whoever makes it again has decided what it says. What a file said before one was begun in its place is nowhere else.
+    if (synced === undefined)
+      await conflicts.close(file.block, (each) =>
+        each.gone === true ? !file.isBegunAnew : isUndecided(each),
+      );
     records.inStep(file, { base: { version }, content, identity, form }, { isOwn: true });
     return true;
   }
