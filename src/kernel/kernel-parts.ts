@@ -13,6 +13,7 @@ import { type Authorise, Gate } from "./gate.ts";
 import { Listing } from "./listing.ts";
 import { LiveDocuments } from "./live-documents.ts";
 import { isAllBy, madeBy } from "./made-file.ts";
+import { Once } from "./once.ts";
 import { OwnEdits } from "./own-edits.ts";
 import { OwnerLease } from "./owner-lease.ts";
 import type { Store } from "./ports.ts";
@@ -70,6 +71,7 @@ export class KernelParts {
   readonly appends: Appends;
   readonly search: Search;
   readonly undo: Undo;
+  readonly once: Once;
   readonly purge: Purge;
   readonly replicas: Replicas;
   readonly #quarantine: Quarantine;
@@ -230,6 +232,7 @@ export class KernelParts {
       },
       options.search,
     );
+    this.once = new Once(this.#door);
     this.undo = new Undo({
       store: options.store,
       door: this.#door,

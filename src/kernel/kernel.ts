@@ -195,6 +195,16 @@ export class Kernel implements AsyncDisposable {
     return this.#parts.writing.editText(invocation, request);
   }
 
+  /** Carries a call out that is more than one commit: who makes it again under its id gets the answer it had. */
+  async once<Answer>(
+    invocation: Invocation,
+    fingerprint: string,
+    carryOut: () => Promise<Answer>,
+  ): Promise<Answer> {
+    await this.#checkWritable();
+    return this.#parts.once.run(invocation, fingerprint, carryOut);
+  }
+
   /** A new Edit that moves or deletes a file. */
   async newFileEdit(kind: "moves" | "deletes"): Promise<string> {
     await this.#checkWritable();

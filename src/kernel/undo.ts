@@ -243,7 +243,8 @@ export class Undo {
     });
     const blocks = [{ block: block!, version, diff: "", stayed: 0 }];
     const answer = { edit, flipped: row.edit, active, actor: row.actor, blocks };
-    if (fingerprint !== undefined) await this.#ports.door.remember(invocation, fingerprint, answer);
+    if (fingerprint !== undefined && invocation.call !== undefined)
+      await this.#ports.door.remember(invocation, fingerprint, answer);
     return answer;
   }
 

@@ -16,6 +16,8 @@ interface Description<Input extends z.ZodType, Output extends z.ZodType> {
   readonly output: Output;
   readonly examples: readonly ToolExample[];
   readonly writes: boolean;
+  /** It is more than one commit: under a call id its whole answer is kept for whoever makes the call again. */
+  readonly keepsAnswer?: true;
   /** What it does to the block it is given; by default `change` when it writes, `read` otherwise. */
   readonly operation?: Operation | undefined;
 }
@@ -83,7 +85,11 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
     ...definition,
     async run(kernel, invocation, input) {
       const call = toCall(definition, invocation, input);
-      return definition.run(kernel, await withTarget(kernel, definition, call));
+      const carryOut = async (): Promise<z.input<Output>> =>
+        definition.run(kernel, await withTarget(kernel, definition, call));
+      return definition.keepsAnswer === true
+        ? kernel.once(call.invocation, call.fingerprint, carryOut)
+        : carryOut();
     },
   };
 }

@@ -7,10 +7,12 @@ export const fileCreate = defineTool({
   description:
     "Makes a new file with its folders, on disk before the answer. Never over a file that is there: edit that one.",
   writes: true,
+  keepsAnswer: true,
   input: z.strictObject({
     path: pathArgument,
     content: z.string().optional().describe("its text; empty by default"),
     reader: writing.reader,
+    call_id: writing.call_id,
     message: writing.message,
   }),
   output: z.strictObject({ block_id: z.string(), path: z.string(), version: z.int() }),

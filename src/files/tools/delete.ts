@@ -8,7 +8,13 @@ export const fileDelete = defineTool({
     "Deletes a file on disk, if it is still what its block says. The block and its history stay: block_undo brings the file " +
     "back.",
   writes: true,
-  input: z.strictObject({ path: pathArgument, reader: writing.reader, message: writing.message }),
+  keepsAnswer: true,
+  input: z.strictObject({
+    path: pathArgument,
+    reader: writing.reader,
+    call_id: writing.call_id,
+    message: writing.message,
+  }),
   output: z.strictObject({
     path: z.string(),
     block_id: z.string(),

@@ -11,6 +11,7 @@ export const fileMerge = defineTool({
     "merged with what others wrote since. Where both changed the same lines, an agent's give way, and a person's stand as " +
     "the rules of the folder say; the others are kept as a conflict. A file that is not there is made. A text that is still its base changes nothing.",
   writes: true,
+  keepsAnswer: true,
   input: z.strictObject({
     path: pathArgument,
     text: z.string().describe("all that the file shall say, as you see it"),
@@ -20,6 +21,7 @@ export const fileMerge = defineTool({
       .optional()
       .describe("what you made it of when no version says that: the text you passed last"),
     reader: writing.reader,
+    call_id: writing.call_id,
     message: writing.message,
   }),
   output: z.strictObject({

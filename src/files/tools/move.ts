@@ -9,10 +9,12 @@ export const fileMove = defineTool({
     "Moves or renames a file within its folder. Its block, history and authors go with it. Never over a file that is there. " +
     "block_undo moves it back.",
   writes: true,
+  keepsAnswer: true,
   input: z.strictObject({
     path: pathArgument,
     to: z.string().min(1).describe("where it goes, in the same folder"),
     reader: writing.reader,
+    call_id: writing.call_id,
     message: writing.message,
   }),
   output: z.strictObject({

@@ -8,7 +8,13 @@ export const fileReload = defineTool({
     "Makes a block what its file says, and gives up what was not saved: a new version, so that it can be undone. Its " +
     "conflicts are resolved with it. What others change on disk is merged in without this.",
   writes: true,
-  input: z.strictObject({ path: pathArgument, reader: writing.reader, message: writing.message }),
+  keepsAnswer: true,
+  input: z.strictObject({
+    path: pathArgument,
+    reader: writing.reader,
+    call_id: writing.call_id,
+    message: writing.message,
+  }),
   output: z.strictObject({ path: z.string(), block_id: z.string(), version: z.int() }),
   examples: [{ when: "Start over from what is on disk.", input: { path: "src/main.ts" } }],
   async run(kernel, { input, invocation }) {

@@ -14,6 +14,7 @@ export const fileResolve = defineTool({
     "lines, then the block's), a text of your own, or now: the block as it is, for lines that were edited since. Where lines change it is an ordinary edit, and undoing it opens the conflict again. " +
     "Of a file that was deleted, mine brings it back and disk leaves it so.",
   writes: true,
+  keepsAnswer: true,
   input: z.strictObject({
     conflict: z.string().describe("as file_status names it, for example c3"),
     choice: z
@@ -21,6 +22,7 @@ export const fileResolve = defineTool({
       .describe("whose lines stand there from now on"),
     text: z.string().optional().describe("the lines that shall stand there, with choice text"),
     reader: writing.reader,
+    call_id: writing.call_id,
     message: writing.message,
   }),
   output: z.strictObject({

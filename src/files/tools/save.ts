@@ -10,9 +10,11 @@ export const fileSave = defineTool({
     "Writes a file's block to disk now, or all that are ahead of their files. Needed only in folders that are saved by " +
     "hand, after a disk was full, or to bring back a file that was deleted: otherwise an edit is on disk before its answer.",
   writes: true,
+  keepsAnswer: true,
   input: z.strictObject({
     path: pathArgument.optional(),
     reader: writing.reader,
+    call_id: writing.call_id,
   }),
   output: z.strictObject({
     saved: z.array(z.strictObject({ path: z.string(), block_id: z.string(), status: fileStatus })),

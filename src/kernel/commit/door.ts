@@ -166,9 +166,8 @@ export class CommitDoor {
     });
   }
 
-  /** Keeps an answer for a retry of the call, if it has an id. */
+  /** Keeps the answer of a call for whoever makes it again. */
   async remember(invocation: Invocation, fingerprint: string, answer: unknown): Promise<void> {
-    if (invocation.call === undefined) return;
     await this.edit({
       invocation,
       operation: "read",
