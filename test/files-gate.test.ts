@@ -279,6 +279,55 @@ describe("the rules of a folder", () => {
     expect(await decisions(claude)).toBe("yh");
   });
 
+  it("are asked again when a file is written later than its block", async () => {
+    const rule = (level: string): string => `[[rule]]\npath = "a.txt"\nlevel = "${level}"\n`;
+    const manual = '[mount]\nsave = "manual"\n';
+    const kept = async (level: string, by: object): Promise<string> => {
+      const files = { "a.txt": "one\n", "kumiko.toml": manual };
+      await using mounted = await Mounted.with(files, { watch: true });
+      await mounted.call("block_append", { block_id: "a.txt", text: "two\n", flush: true }, by);
+      mounted.write("kumiko.toml", rule(level));
+      mounted.mounts.first().readRules();
+      await mounted.mounts.first().source.saving.saveAhead();
+      const written = mounted.read("a.txt");
+      await mounted.restart();
+      await mounted.mounts.watched();
+      const status = await mounted.mounts.first().statusOf("a.txt");
+      mounted.write("kumiko.toml", "");
+      await mounted.restart();
+      await mounted.mounts.watched();
+      expect(mounted.read("a.txt")).toBe("one\ntwo\n");
+      return `${written === "one\n" ? "kept" : "written"} ${status}`;
+    };
+    expect(await kept("read_only", claude)).toBe("kept block_ahead");
+    expect(await kept("read_only", ann)).toBe("kept block_ahead");
+    expect(await kept("append", claude)).toBe("written synced");
+    expect(await kept("human", ann)).toBe("written synced");
+    expect(await kept("read_write", claude)).toBe("written synced");
+    // What an earlier process took in may have been a person's.
+    expect(await kept("human", claude)).toBe("kept synced");
+  });
+
+  it("and what waited because of them is told, and written when they allow it", async () => {
+    const manual = '[mount]\nsave = "manual"\n';
+    const files = { "a.txt": "one\n", "kumiko.toml": manual };
+    await using mounted = await Mounted.with(files, { watch: true });
+    await mounted.call("block_replace", { block_id: "a.txt", old: "one", new: "ONE" });
+    mounted.write("kumiko.toml", '[[rule]]\npath = "a.txt"\nlevel = "read_only"\n');
+    await mounted.restart();
+    await mounted.mounts.watched();
+    expect(mounted.read("a.txt")).toBe("one\n");
+    const { unsaved } = mounted.mounts.first().source.files.at("a.txt")!;
+    expect(unsaved).toMatchObject({
+      code: "denied",
+      message: expect.stringContaining("read_only"),
+    });
+    mounted.write("kumiko.toml", "");
+    await mounted.restart();
+    await mounted.mounts.watched();
+    expect(mounted.read("a.txt")).toBe("ONE\n");
+  });
+
   it("keep a secret out of everything an agent can ask for", async () => {
     await using mounted = await Mounted.with({
       ".env": "KEY=hunter2\nline\n",

@@ -103,6 +103,7 @@ export class FileSource implements AsyncDisposable {
       writing,
       timers,
       clock,
+      rules: () => options.rules(),
       get manual() {
         return options.manual;
       },

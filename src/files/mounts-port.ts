@@ -104,8 +104,8 @@ export class MountsPort implements FilePort {
     );
   }
 
-  committed(block: string, version: number): void {
-    this.#mounts.fileOf(block)?.mount.source.saving.committed(block, version);
+  committed(block: string, version: number, by: CallerKind = "person"): void {
+    this.#mounts.fileOf(block)?.mount.source.saving.committed(block, version, by);
   }
 
   stage(changes: readonly AboutToBe[]): StagedSaves | undefined {

@@ -37,6 +37,7 @@ export class Records {
     file.mode = undefined;
     file.wanted = false;
     file.unsaved = undefined;
+    if (!file.ahead) file.writer = "person";
     file.waits = this.#ports.conflicts.list(file.block).some(isUndecided);
     this.#ports.ledger.note(file.block, file.record);
   }

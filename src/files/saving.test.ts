@@ -20,7 +20,8 @@ test("what is written to a block while its file is saved for somebody else is sa
   let now = 0;
   const ports = {
     kernel: { announce: () => undefined },
-    files: { of: () => file, queue: new KeyedQueue() },
+    files: { of: () => file, hasPath: () => true, queue: new KeyedQueue() },
+    rules: () => ({ decide: () => ({ decision: "allow" }) }),
     writing: {
       // As the disk does: it has what the block said when the save began.
       save: async () => {
@@ -39,9 +40,9 @@ test("what is written to a block while its file is saved for somebody else is sa
     manual: false,
   };
   const source = new Saving(ports as unknown as SavingPorts);
-  source.committed(BLOCK, 2);
+  source.committed(BLOCK, 2, "agent");
   const answered = source.saveAll([BLOCK]);
-  source.committed(BLOCK, 3);
+  source.committed(BLOCK, 3, "agent");
   saving.shift()!();
   await answered;
   expect(file.ahead).toBe(true);

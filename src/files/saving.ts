@@ -1,6 +1,8 @@
 import { type Clock, KumikoError, type Timers } from "../base/index.ts";
-import type { AboutToBe, Kernel } from "../kernel/index.ts";
+import type { AboutToBe, CallerKind, Kernel } from "../kernel/index.ts";
+import type { FolderRules } from "../permission/index.ts";
 import { Autosave } from "./autosave.ts";
+import { textOf } from "./common-base.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import type { MountedFiles } from "./mounted-files.ts";
 import type { StagedSave, StagedSaves } from "./staged-saves.ts";
@@ -12,6 +14,7 @@ export interface SavingPorts {
   readonly writing: Writing;
   readonly timers: Timers;
   readonly clock: Clock;
+  rules(): FolderRules;
   /** Whether files are written only when somebody says so. */
   readonly manual: boolean;
 }
@@ -28,10 +31,11 @@ export class Saving implements AsyncDisposable {
   }
 
   /** There is a new version in the journal. */
-  committed(block: string, version: number): void {
+  committed(block: string, version: number, by: CallerKind): void {
     const file = this.#ports.files.of(block);
     if (file === undefined) return;
     file.version = version;
+    if (by === "agent" || by === "service") file.writer = "agent";
     if (!this.#ports.manual && file.ahead) this.#autosave.touched(block);
   }
 
@@ -91,6 +95,8 @@ export class Saving implements AsyncDisposable {
     // Its path means another file: there is none that could be written.
     if (!files.hasPath(file)) return true;
     try {
+      const refusal = this.#refusal(file);
+      if (refusal !== undefined && !(await this.#isAppended(file))) throw refusal;
       await files.queue.run([block], () => writing.save(file, { staged }));
       return true;
     } catch (error) {
@@ -102,5 +108,31 @@ export class Saving implements AsyncDisposable {
       file.unsaved = error;
       return false;
     }
+  }
+
+  /**
+   * Rules may have changed since it was written to the block, also while no process ran: whoever wrote it is asked for
+   * again. Of what an earlier process took in it is only known that a person could have written it.
+   */
+  #refusal(file: MountedFile): KumikoError | undefined {
+    if (!file.ahead) return undefined;
+    const { path, synced, writer } = file;
+    const operation = synced === undefined ? "create" : "change";
+    const { decision, reason } = this.#ports.rules().decide(path, operation, writer);
+    if (decision === "allow") return undefined;
+    return new KumikoError(
+      "denied",
+      `What is new in the block of ${path} is not written: ${reason} It is kept, and written when that is allowed.`,
+      { path, operation, decision },
+    );
+  }
+
+  /** Whether it was only added to what the file says, by whoever may do that. */
+  async #isAppended({ path, block, synced, writer }: MountedFile): Promise<boolean> {
+    if (synced === undefined) return false;
+    if (this.#ports.rules().decide(path, "append", writer).decision !== "allow") return false;
+    return this.#ports.kernel.tryOut(block, (target) =>
+      target.read().startsWith(textOf(synced.base, target)),
+    );
   }
 }

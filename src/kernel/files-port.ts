@@ -78,7 +78,7 @@ export interface FilePort extends AsyncDisposable {
     target: string,
   ): Decision | undefined;
   /** Text of a file's block is on its way to nobody: it is in the journal. Never throws. */
-  committed(block: string, version: number): void;
+  committed(block: string, version: number, by?: CallerKind): void;
   /** Whether a block's text is kept from searches, whoever asks. */
   hidden(block: string): boolean;
   /** Files of whose text a search tells a caller nothing, and folders that are not mounted now: of those nobody. */

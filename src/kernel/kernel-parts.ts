@@ -161,14 +161,14 @@ export class KernelParts {
       quarantine: this.#quarantine,
       turn: () => options.turn?.(),
       fence: () => this.owner.fence,
-      publish: (commit, body) => {
+      publish: (commit, body, { kind }) => {
         // A commit of ours may have been heard of before its own answer came.
         if (commit.position > flow.feed.head) flow.feed.publish(toEvent(commit, body));
         const status = body.row?.status;
         const ended = status === "done" || status === "error";
         this.#upkeep.committed(commit.block, body.change, ended);
         this.replicas.committed(commit, body.change);
-        this.files.port?.committed(commit.block, commit.version);
+        this.files.port?.committed(commit.block, commit.version, kind);
       },
       unwritten: () => {
         this.#documents.forgetUnwritten(options.newPeer());

@@ -79,7 +79,7 @@ export interface DoorPorts extends GroupWriterPorts {
   /** An Edit is about to be written, or goes on. */
   made(edit: string, invocation: Invocation): void;
   /** In the order of positions, after fsync. */
-  publish(commit: StoredCommit, body: CommitBody): void;
+  publish(commit: StoredCommit, body: CommitBody, invocation: Invocation): void;
 }
 
 /**
@@ -377,6 +377,7 @@ export class CommitDoor {
           this.#ports.publish(
             { ...rest, version: expectedVersion + 1, position: positions[index]! },
             bodies[index]!,
+            request.invocation,
           );
         }
       },
