@@ -95,6 +95,27 @@ describe("a file of a mounted folder", () => {
     }
   });
 
+  it("that was written over and given its old time again is found however often somebody asks", async () => {
+    await using mounted = await Mounted.with({ "a.txt": "one\n" });
+    const over = (text: string): void => {
+      mounted.write("a.txt", text);
+      utimesSync(mounted.path("a.txt"), 1_000, 1_000);
+    };
+    const asked = async (): Promise<unknown> =>
+      (await mounted.call<{ files: Answer[] }>("file_status", { path: "a.txt" })).files[0]![
+        "status"
+      ];
+    over("one\n");
+    await mounted.text("a.txt");
+    over("o\0e\n");
+    expect([await asked(), await asked()]).toEqual(["binary", "binary"]);
+    over("two\n");
+    expect([await asked(), await asked()]).toEqual(["disk_ahead", "disk_ahead"]);
+    await mounted.call("block_append", { block_id: "a.txt", text: "end\n" });
+    await mounted.call("file_save", { path: "a.txt" });
+    expect(mounted.read("a.txt")).toBe("two\nend\n");
+  });
+
   it("keeps line ends, byte order mark, encoding and mode, and changes only its region", async () => {
     const utf16 = Buffer.from("\uFEFFone\r\ntwo\r\nthree", "utf16le");
     await using mounted = await Mounted.with({

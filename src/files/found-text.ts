@@ -12,6 +12,8 @@ export interface FoundText {
   readonly form: TextForm;
   readonly content: Content;
   readonly identity: FileIdentity;
+  /** How the file was when it said that. */
+  readonly seen?: FileStat;
   /** It is known to be made of what was last on disk, not of what was there before a save of ours. */
   readonly isFresh?: boolean;
   /** It is in a file that we have replaced: what that held, and what was there before. */
@@ -81,7 +83,7 @@ async function readFound(
   const { bytes, stat: identity, content } = read;
   const text = textIn(path, bytes, { largest, before });
   if (text instanceof KumikoError) return { kind: "unreadable", error: text };
-  return { kind: "text", ...text, content, identity };
+  return { kind: "text", ...text, content, identity, seen: identity };
 }
 
 /** What a file's bytes say; an error when they are no text. */

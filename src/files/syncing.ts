@@ -61,13 +61,17 @@ export class Syncing {
 
   async #find(file: MountedFile): Promise<Found> {
     const { synced } = file;
+    let seen = file.seen;
     const found = await readAtRest(this.#ports, file.path, {
       known: synced?.identity,
       isTouched: (stat) => file.isTouched(stat),
       before: synced?.form,
-      seen: (seen) => (file.seen = seen),
+      seen: (stat) => (seen = stat),
     });
-    if (found.kind !== "text" || synced?.content.equals(found.content) !== true) return found;
+    const isKnown = found.kind === "text" && synced?.content.equals(found.content) === true;
+    // Whoever only asks takes nothing in: what is not in step must be found again.
+    if (isKnown || found.kind === "same") file.seen = seen;
+    if (!isKnown) return found;
     // Touched, or saved anew with the same bytes.
     this.#ports.records.inStep(file, { ...synced, identity: found.identity });
     return { kind: "same" };
@@ -120,7 +124,7 @@ export class Syncing {
     );
     const unsaved: MountedFile[] = [];
     for (const { block, version } of changed.changes) {
-      const [file, { text, form, content, identity, writtenTo }] = byBlock.get(block)!;
+      const [file, { text, form, content, identity, seen, writtenTo }] = byBlock.get(block)!;
       const merged = merges.get(block)!;
       file.version = Math.max(file.version, version);
       const base = merged.text === text ? { version } : { text };
@@ -134,6 +138,7 @@ export class Syncing {
       if (file.synced === undefined && !file.isBegunAnew)
         await this.#ports.conflicts.close(block, isGone);
       this.#ports.records.inStep(file, { base, content, identity, form });
+      file.seen = seen;
       if (merged.save && !file.waits) unsaved.push(file);
     }
     return unsaved;
