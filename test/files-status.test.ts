@@ -1,5 +1,6 @@
-import { chmodSync } from "node:fs";
+import { chmodSync, rmSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { type FileStatus, fileStatuses } from "../src/files/file-status.ts";
 import { type Answer, Mounted } from "./support/mounted.ts";
 
 const FIVE = "1\n2\n3\n4\n5\n";
@@ -102,6 +103,68 @@ describe("a file that cannot be looked at", () => {
       expect(listed.files).toMatchObject([{ path: "a.txt", status: "unreadable" }]);
       const [known] = await files(mounted, { path: "a.txt" });
       expect(known).toMatchObject({ status: "unreadable", why: expect.stringContaining("EACCES") });
+    });
+  });
+});
+
+describe("every status", () => {
+  const pathOf = (status: FileStatus): string => `${status}.txt`;
+
+  /** A file in each, named after it; all but one with a block. */
+  async function inEach(): Promise<Mounted> {
+    const texts = fileStatuses.map((status) => [pathOf(status), FIVE]);
+    const rules = `${MANUAL}largest = 100\n`;
+    const mounted = await Mounted.with({ ...Object.fromEntries(texts), "kumiko.toml": rules });
+    for (const status of fileStatuses)
+      if (status !== "not_loaded") await mounted.call("file_load", { path: pathOf(status) });
+    for (const status of ["block_ahead", "both_changed", "conflict"] as const) {
+      const edit = { block_id: pathOf(status), old: "1\n", new: "BLOCK\n" };
+      await mounted.call("block_replace", edit);
+    }
+    for (const status of ["disk_ahead", "both_changed", "conflict"] as const)
+      mounted.write(pathOf(status), "DISK\n2\n3\n4\n5\n");
+    await mounted.text(pathOf("conflict"));
+    mounted.write(pathOf("binary"), new Uint8Array([1, 0, 2]));
+    mounted.write(pathOf("too_large"), "x".repeat(200));
+    chmodSync(mounted.path(pathOf("unreadable")), 0o000);
+    rmSync(mounted.path(pathOf("deleted")));
+    return mounted;
+  }
+
+  test("is told by file_status, of one file and of all that have blocks", async () => {
+    await asOrdinaryUser(async () => {
+      await using mounted = await inEach();
+      const told = fileStatuses.map((status) => ({ path: pathOf(status), status }));
+      for (const one of told)
+        expect(await files(mounted, { path: one.path }), one.path).toMatchObject([one]);
+      const all = (await files(mounted)).map(({ path, status }) => ({ path, status }));
+      expect(all).toEqual(told.filter(({ status }) => status !== "not_loaded"));
+    });
+  });
+
+  test("is told by file_list, with what else is known, of every file that is there", async () => {
+    await asOrdinaryUser(async () => {
+      await using mounted = await inEach();
+      const listed = await mounted.call<{ files: Answer[] }>("file_list", { pattern: "*.txt" });
+      const rest = { permission: "read_write", loaded: true, dirty: false, conflict: false };
+      const one = (status: FileStatus, size: number, otherwise: Partial<typeof rest> = {}) => ({
+        path: pathOf(status),
+        size,
+        ...rest,
+        ...otherwise,
+        status,
+      });
+      expect(listed.files).toEqual([
+        one("binary", 3),
+        one("block_ahead", 10, { dirty: true }),
+        one("both_changed", 13, { dirty: true }),
+        one("conflict", 13, { conflict: true }),
+        one("disk_ahead", 13),
+        one("not_loaded", 10, { loaded: false }),
+        one("synced", 10),
+        one("too_large", 200),
+        one("unreadable", 10),
+      ]);
     });
   });
 });
