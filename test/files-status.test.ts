@@ -1,4 +1,4 @@
-import { chmodSync, rmSync } from "node:fs";
+import { chmodSync, rmSync, utimesSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { type FileStatus, fileStatuses } from "../src/files/file-status.ts";
 import { type Answer, Mounted } from "./support/mounted.ts";
@@ -166,6 +166,30 @@ describe("every status", () => {
         one("unreadable", 10),
       ]);
     });
+  });
+});
+
+test("a diff from disk to block says whose it is, how both stand, since when, and of which version", async () => {
+  await using mounted = await Mounted.with({ "src/a.txt": FIVE, "kumiko.toml": MANUAL });
+  const path = "src/a.txt";
+  const modified = new Date("2025-12-28T10:30:00.250Z");
+  utimesSync(mounted.path(path), modified, modified);
+  const { block_id } = await mounted.call("file_load", { path });
+  expect(await mounted.call("file_diff", { path })).toEqual({ path, status: "synced", diff: "" });
+  await mounted.call("block_replace", { block_id: path, old: "1\n", new: "one\n" });
+  await mounted.call("block_replace", { block_id: path, old: "5\n", new: "5\nsix\n" });
+  const header = [
+    `[file:${String(block_id)}:src/a.txt]`,
+    "status: block_ahead",
+    "disk_mtime: 2025-12-28T10:30:00.250Z",
+    "block_version: 3",
+    "---",
+  ];
+  const lines = ["--- disk", "+++ block", "@@ -1,5 +1,6 @@", "-1", "+one", " 2", " 3", " 4", " 5"];
+  expect(await mounted.call("file_diff", { path })).toEqual({
+    path,
+    status: "block_ahead",
+    diff: [...header, ...lines, "+six", ""].join("\n"),
   });
 });
 
