@@ -332,44 +332,60 @@ describe("what goes wrong", () => {
     expect(await watched.text("overtaken")).toBe("another\n\n");
   });
 
-  it("with a folder that the disk does not take, although the file is saved, is said until it is well", async () => {
-    using place = temporaryFolder();
-    const project = join(realpathSync(place.path), "project");
-    const control = place.write("control", "");
-    writeFileSync(control, Buffer.alloc(24));
-    const program = `
-      import { Mounted } from "./test/support/mounted.ts";
-      import { listFolders } from "./src/files/index.ts";
-      import { controlFaults, noFaults } from "./test/support/fault-library.ts";
-      const told = [];
-      await using mounted = await Mounted.at(${JSON.stringify(place.path)}, { watch: false });
-      await mounted.text("a.txt");
-      // The second call that syncs is the folder's; 5 is EIO.
-      for (const [faulty, to] of [[true, "two"], [false, "three"]]) {
-        if (faulty) controlFaults([0, 2, 5, 0, 0, 1]); else noFaults();
-        await mounted.call("block_replace", { block_id: "a.txt", regex: ".+", new: to });
-        for (const { source } of mounted.mounts.list()) await source.disk.settle();
-        told.push([mounted.read("a.txt"), listFolders(mounted.mounts)[0].trouble ?? "none"]);
-      }
-      console.log(JSON.stringify(told));
-    `;
-    mkdirSync(project);
-    writeFileSync(join(project, "a.txt"), "one\n");
-    const ended = await runProgram(process.execPath, ["--input-type=module", "-e", program], {
-      cwd: root,
-      env: {
-        ...process.env,
-        LD_PRELOAD: compileFaults(place.path),
-        FAULT_CONTROL: control,
-        FAULT_FOLDER: project,
-      },
-    });
-    expect(ended.stderr).toBe("");
-    expect(JSON.parse(ended.stdout)).toEqual([
-      ["two\n", expect.stringMatching(/a\.txt is saved, but a power cut.*the disk failed/)],
-      ["three\n", "none"],
-    ]);
-  });
+  it.each([
+    { holder: ".", paths: ["a.txt"] },
+    { holder: "src/deep", paths: ["src/deep/a.txt", "link.txt", "linked/a.txt"] },
+  ])(
+    "with the folder ($holder) that holds the file itself, which is saved, is said until the disk takes it",
+    async ({ holder, paths }) => {
+      using place = temporaryFolder();
+      const project = join(realpathSync(place.path), "project");
+      const control = place.write("control", "");
+      writeFileSync(control, Buffer.alloc(24));
+      const program = `
+        import { Mounted } from "./test/support/mounted.ts";
+        import { listFolders } from "./src/files/index.ts";
+        import { controlFaults, noFaults } from "./test/support/fault-library.ts";
+        const told = [];
+        await using mounted = await Mounted.at(${JSON.stringify(place.path)}, { watch: false });
+        const edit = async (path, to) => {
+          await mounted.call("block_replace", { block_id: path, regex: ".+", new: to });
+          for (const { source } of mounted.mounts.list()) await source.disk.settle();
+          told.push([path, mounted.read(path), listFolders(mounted.mounts)[0].trouble ?? "none"]);
+        };
+        for (const path of ${JSON.stringify(paths)}) {
+          await mounted.text(path);
+          // The second call that syncs is the folder's; 5 is EIO.
+          controlFaults([0, 2, 5, 0, 0, 1]);
+          await edit(path, "two");
+          noFaults();
+          await edit(path, "three");
+        }
+        console.log(JSON.stringify(told));
+      `;
+      for (const file of ["a.txt", "src/deep/a.txt"]) place.write(`project/${file}`, "one\n");
+      symlinkSync("src/deep/a.txt", join(project, "link.txt"));
+      symlinkSync("src/deep", join(project, "linked"));
+      const ended = await runProgram(process.execPath, ["--input-type=module", "-e", program], {
+        cwd: root,
+        env: {
+          ...process.env,
+          LD_PRELOAD: compileFaults(place.path),
+          FAULT_CONTROL: control,
+          // What is synced above it is not counted.
+          FAULT_FOLDER: join(project, holder),
+        },
+      });
+      expect(ended.stderr).toBe("");
+      const trouble = `${join(holder, "a.txt")} is saved, but a power cut.*the disk failed`;
+      expect(JSON.parse(ended.stdout)).toEqual(
+        paths.flatMap((path) => [
+          [path, "two\n", expect.stringMatching(trouble)],
+          [path, "three\n", "none"],
+        ]),
+      );
+    },
+  );
 
   it("when a file is made where a folder is: it is said so, and there is no block", async () => {
     await using mounted = await Mounted.with({ "src/a.txt": "1\n" });
