@@ -17,13 +17,20 @@ interface FolderOptions {
 interface WorldOptions extends FolderOptions {
   /** Whether somebody may be about to write beside whoever writes now. */
   readonly hasCompany?: () => boolean;
+  /** Documents that each kernel keeps in memory. */
+  readonly liveDocuments?: number | undefined;
 }
 
 /** A world over a home folder, on this machine's clock, timers and chance. The caller disposes of it. */
 export function openWorld(
   home: HomeFolder,
   onDamage: (report: DamageReport) => void,
-  { watch = false, onTrouble = () => undefined, hasCompany = () => true }: WorldOptions = {},
+  {
+    watch = false,
+    onTrouble = () => undefined,
+    hasCompany = () => true,
+    liveDocuments,
+  }: WorldOptions = {},
 ): World {
   return new World({
     folders: home,
@@ -31,6 +38,7 @@ export function openWorld(
     timers: realTimers,
     files: (kernel, { always }) => openMounts(home, kernel, { watch, onTrouble, always }),
     newPeer: randomPeer,
+    liveDocuments,
     // What other sockets have to say is read before a group is written.
     turn: () => (hasCompany() ? new Promise((resolve) => setImmediate(resolve)) : undefined),
     onDamage,

@@ -32,6 +32,8 @@ export interface WorldOptions {
   readonly timers: Timers;
   newPeer(): string;
   turn?(): Promise<void> | undefined;
+  /** Documents that each kernel keeps in memory. */
+  readonly liveDocuments?: number | undefined;
   /** The folders of a kernel that was just opened; with `always` also of one that has none. */
   readonly files?: (
     kernel: Kernel,

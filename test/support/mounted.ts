@@ -19,6 +19,7 @@ export class Mounted implements AsyncDisposable {
   readonly #registry = new ToolRegistry([...blockTools, ...fileTools]);
   #watch = false;
   #named: string | undefined;
+  #liveDocuments: number | undefined;
   #world: AsyncDisposable | undefined;
   #kernel: Kernel | undefined;
 
@@ -35,6 +36,7 @@ export class Mounted implements AsyncDisposable {
       folder: named,
       home,
       kernel,
+      liveDocuments,
     }: {
       watch?: boolean;
       folder?: string;
@@ -42,6 +44,7 @@ export class Mounted implements AsyncDisposable {
       kernel?: string;
       /** In the folder; by default elsewhere. */
       home?: string;
+      liveDocuments?: number;
     } = {},
   ): Promise<Mounted> {
     const owned = new DisposableStack();
@@ -54,6 +57,7 @@ export class Mounted implements AsyncDisposable {
     for (const [path, content] of Object.entries(files)) mounted.write(path, content);
     mounted.#watch = watch;
     mounted.#named = kernel;
+    mounted.#liveDocuments = liveDocuments;
     await mounted.start();
     return mounted;
   }
@@ -81,7 +85,8 @@ export class Mounted implements AsyncDisposable {
     const damaged = (report: object): never => {
       throw new Error(`damage: ${JSON.stringify(report)}`);
     };
-    const world = openWorld(home, damaged, { watch: this.#watch });
+    const [watch, liveDocuments] = [this.#watch, this.#liveDocuments];
+    const world = openWorld(home, damaged, { watch, liveDocuments });
     this.#world = world;
     this.#kernel = await world.openOrCreate(kernel);
     if (this.#named !== undefined) await world.attachFiles(this.#kernel);
