@@ -19,7 +19,7 @@ import { Mounted } from "./support/mounted.ts";
 import { refusalOf } from "./support/refusal.ts";
 import { compileFaults } from "./support/fault-library.ts";
 import { root, runProgram } from "./support/process.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
+import { temporaryFolder, type TemporaryFolder } from "./support/temporary-folder.ts";
 import { git } from "./support/writers.ts";
 
 const LONG = 60_000;
@@ -302,6 +302,45 @@ describe("a block follows its file to another name", () => {
   });
 });
 
+/**
+ * What a program tells that has a place mounted and can make calls fail on what is in a folder of it. What is done above
+ * the folder is not counted.
+ */
+async function underFaults(
+  place: TemporaryFolder,
+  folder: string,
+  program: string,
+): Promise<unknown> {
+  const control = place.write("control", "");
+  writeFileSync(control, Buffer.alloc(24));
+  const whole = `
+    import { setTimeout as passing } from "node:timers/promises";
+    import { Mounted } from "./test/support/mounted.ts";
+    import { listFolders } from "./src/files/index.ts";
+    import { controlFaults, noFaults } from "./test/support/fault-library.ts";
+    const told = [];
+    await using mounted = await Mounted.at(${JSON.stringify(place.path)}, { watch: false });
+    const trouble = () => listFolders(mounted.mounts)[0].trouble;
+    ${program}
+    console.log(JSON.stringify(told));
+  `;
+  const { stdout, stderr } = await runProgram(
+    process.execPath,
+    ["--input-type=module", "-e", whole],
+    {
+      cwd: root,
+      env: {
+        ...process.env,
+        LD_PRELOAD: compileFaults(place.path),
+        FAULT_CONTROL: control,
+        FAULT_FOLDER: join(realpathSync(place.path), "project", folder),
+      },
+    },
+  );
+  expect(stderr).toBe("");
+  return JSON.parse(stdout);
+}
+
 describe("what goes wrong", () => {
   it("with a name that cannot be written down is said", async () => {
     await using mounted = await Mounted.with({ "a.txt": "1\n" });
@@ -339,19 +378,14 @@ describe("what goes wrong", () => {
     "with the folder ($holder) that holds the file itself, which is saved, is said until the disk takes it",
     async ({ holder, paths }) => {
       using place = temporaryFolder();
-      const project = join(realpathSync(place.path), "project");
-      const control = place.write("control", "");
-      writeFileSync(control, Buffer.alloc(24));
-      const program = `
-        import { Mounted } from "./test/support/mounted.ts";
-        import { listFolders } from "./src/files/index.ts";
-        import { controlFaults, noFaults } from "./test/support/fault-library.ts";
-        const told = [];
-        await using mounted = await Mounted.at(${JSON.stringify(place.path)}, { watch: false });
+      for (const file of ["a.txt", "src/deep/a.txt"]) place.write(`project/${file}`, "one\n");
+      symlinkSync("src/deep/a.txt", join(place.path, "project/link.txt"));
+      symlinkSync("src/deep", join(place.path, "project/linked"));
+      const edits = `
         const edit = async (path, to) => {
           await mounted.call("block_replace", { block_id: path, regex: ".+", new: to });
           for (const { source } of mounted.mounts.list()) await source.disk.settle();
-          told.push([path, mounted.read(path), listFolders(mounted.mounts)[0].trouble ?? "none"]);
+          told.push([path, mounted.read(path), trouble() ?? "none"]);
         };
         for (const path of ${JSON.stringify(paths)}) {
           await mounted.text(path);
@@ -361,24 +395,9 @@ describe("what goes wrong", () => {
           noFaults();
           await edit(path, "three");
         }
-        console.log(JSON.stringify(told));
       `;
-      for (const file of ["a.txt", "src/deep/a.txt"]) place.write(`project/${file}`, "one\n");
-      symlinkSync("src/deep/a.txt", join(project, "link.txt"));
-      symlinkSync("src/deep", join(project, "linked"));
-      const ended = await runProgram(process.execPath, ["--input-type=module", "-e", program], {
-        cwd: root,
-        env: {
-          ...process.env,
-          LD_PRELOAD: compileFaults(place.path),
-          FAULT_CONTROL: control,
-          // What is synced above it is not counted.
-          FAULT_FOLDER: join(project, holder),
-        },
-      });
-      expect(ended.stderr).toBe("");
       const trouble = `${join(holder, "a.txt")} is saved, but a power cut.*the disk failed`;
-      expect(JSON.parse(ended.stdout)).toEqual(
+      expect(await underFaults(place, holder, edits)).toEqual(
         paths.flatMap((path) => [
           [path, "two\n", expect.stringMatching(trouble)],
           [path, "three\n", "none"],
@@ -386,6 +405,23 @@ describe("what goes wrong", () => {
       );
     },
   );
+
+  it("with any of the folders that are made with a file is said", async () => {
+    using place = temporaryFolder();
+    place.write("project/a.txt", "one\n");
+    // Behind the file's own call are those of its folder, of the one above, and of the root.
+    const making = `
+      const end = Date.now() + ${PATIENCE};
+      for (const call of [2, 3, 4]) {
+        controlFaults([0, call, 5, 0, 0, 1]);
+        const path = \`new\${call}/deep/b.txt\`;
+        await mounted.call("file_create", { path, content: "b" });
+        while (!trouble()?.includes(path) && Date.now() < end) await passing(5);
+        told.push(trouble()?.includes(path));
+      }
+    `;
+    expect(await underFaults(place, ".", making)).toEqual([true, true, true]);
+  });
 
   it("when a file is made where a folder is: it is said so, and there is no block", async () => {
     await using mounted = await Mounted.with({ "src/a.txt": "1\n" });
