@@ -1,4 +1,5 @@
-import { utimesSync } from "node:fs";
+import { renameSync, statSync, utimesSync } from "node:fs";
+import { setTimeout as passing } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { Random } from "../src/base/index.ts";
 import { scaled, seed } from "./support/counts.ts";
@@ -65,6 +66,19 @@ test("an older text that is put back stands, and so does one that comes much lat
   const time = Date.now() / 1000 + 60;
   utimesSync(mounted.path("a.txt"), time, time);
   expect(await mounted.text("a.txt")).toBe(textOf(later));
+});
+
+test("an older file that is put in the place of one that was saved stands as it is", async () => {
+  const older = "line of another\n7\n8\n9\n";
+  await using mounted = await Mounted.with({ "a.txt": textOf(start), "older.txt": older });
+  await replace(mounted, "line 0", "ours\nline 0");
+  // Only the system sets the time at which a file is moved.
+  const saved = statSync(mounted.path("a.txt")).ctimeMs;
+  while (Date.now() < saved + 1_600) await passing(100);
+  renameSync(mounted.path("older.txt"), mounted.path("a.txt"));
+  expect(await mounted.text("a.txt")).toBe(older);
+  expect(mounted.read("a.txt")).toBe(older);
+  expect(await conflicts(mounted)).toEqual([]);
 });
 
 test("what one program wrote another may take out again, together with anything else", async () => {

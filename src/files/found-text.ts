@@ -11,7 +11,7 @@ export interface FoundText {
   readonly text: string;
   readonly form: TextForm;
   readonly content: Content;
-  readonly identity: FileIdentity;
+  readonly identity: FileStat;
   /** How the file was when it said that. */
   readonly seen?: FileStat;
   /** It is known to be made of what was last on disk, not of what was there before a save of ours. */

@@ -1,6 +1,6 @@
 import { readSync } from "node:fs";
 import type { Clock, Timers } from "../base/index.ts";
-import { type FileIdentity, restOf, sameIdentity } from "./file-stat.ts";
+import { type FileIdentity, type FileStat, restOf, sameIdentity } from "./file-stat.ts";
 import type { Base } from "./ledger.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import { isEmptiedToBeWritten } from "./open-elsewhere.ts";
@@ -31,7 +31,7 @@ export interface LateWrite {
   readonly file: MountedFile;
   readonly writtenTo: WrittenTo;
   readonly bytes: Uint8Array;
-  readonly identity: FileIdentity;
+  readonly identity: FileStat;
   /** False when it was to be forgotten meanwhile. */
   isWanted(): boolean;
 }
@@ -181,7 +181,7 @@ export class LateWrites implements AsyncDisposable {
     return false;
   }
 
-  async #take(kept: Kept, identity: FileIdentity, isRestless: boolean): Promise<void> {
+  async #take(kept: Kept, identity: FileStat, isRestless: boolean): Promise<void> {
     const { clock, largest } = this.#ports;
     if (identity.size > largest) return this.#lose(kept, new Error("it is larger than the limit"));
     const bytes = contentOf(kept.replaced, identity.size);

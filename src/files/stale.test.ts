@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Content } from "./content.ts";
 import { fcOptions } from "../../test/support/counts.ts";
 import { whenBothChanged } from "../permission/index.ts";
-import type { FileIdentity } from "./file-stat.ts";
+import type { FileStat } from "./file-stat.ts";
 import type { Synced } from "./ledger.ts";
 import { mergeTexts } from "./merge.ts";
 import { type Earlier, isRecent, madeFrom, mayBeRead, withEarlier } from "./stale.ts";
@@ -93,11 +93,16 @@ describe("a program that writes back an older text with its changes", () => {
 });
 
 describe("what was on disk", () => {
-  const at = (seconds: number): FileIdentity => ({
+  const at = (seconds: number, written = seconds): FileStat => ({
     inode: 1,
     device: 1,
     size: 1,
-    nanoseconds: BigInt(seconds) * 1_000_000_000n,
+    nanoseconds: BigInt(written) * 1_000_000_000n,
+    changed: BigInt(seconds) * 1_000_000_000n,
+    mode: 0o644,
+    links: 1,
+    uid: 0,
+    gid: 0,
   });
   const synced = (version: number, seconds: number): Synced => ({
     base: { version },
@@ -118,6 +123,17 @@ describe("what was on disk", () => {
     expect(earlier.filter((each) => mayBeRead(each, at(3)))).toEqual(earlier);
     expect(earlier.filter((each) => mayBeRead(each, at(4)))).toEqual([]);
     expect(withEarlier(earlier, synced(20, 2), synced(21, 60), true)).toHaveLength(1);
+  });
+
+  test("counts from when another file was put there, not from when that was written", () => {
+    const earlier = withEarlier([], synced(1, 1), synced(2, 2), true);
+    expect(earlier.filter((each) => mayBeRead(each, at(3, 1)))).toEqual(earlier);
+    expect(earlier.filter((each) => mayBeRead(each, at(4, 1)))).toEqual([]);
+    expect(earlier.filter((each) => isRecent(each, at(13, 1)))).toEqual([]);
+    // Written by a clock that is ahead.
+    expect(earlier.filter((each) => mayBeRead(each, at(3, 60)))).toEqual([]);
+    const moved = withEarlier([], synced(1, 1), { ...synced(2, 2), identity: at(20, 2) }, false);
+    expect(moved.filter((each) => isRecent(each, at(21)))).toEqual(moved);
   });
 
   test("is not read by a program when another one wrote over it", () => {

@@ -1,8 +1,8 @@
 import { diffLines, splitText } from "../blocks/index.ts";
-import type { FileIdentity } from "./file-stat.ts";
+import type { FileIdentity, FileStat } from "./file-stat.ts";
 import type { Base, Synced } from "./ledger.ts";
 
-/** What was on disk before, and until when by the file's own time. */
+/** What was on disk before, and until when by the file system's time. */
 export interface Earlier {
   readonly base: Base;
   readonly until: bigint;
@@ -34,16 +34,25 @@ export function withEarlier(
   if (before === undefined || before.content.equals(content)) return recent;
   const { base } = before;
   if ("text" in base && base.text.length > LONGEST) return recent;
-  return [{ base, until: identity.nanoseconds, isOwn }, ...recent].slice(0, REMEMBERED);
+  return [{ base, until: placed(identity), isOwn }, ...recent].slice(0, REMEMBERED);
 }
 
-export function isRecent({ until }: Earlier, now: FileIdentity): boolean {
-  return now.nanoseconds - until <= NANOSECONDS;
+export function isRecent({ until }: Earlier, now: FileIdentity | FileStat): boolean {
+  return placed(now) - until <= NANOSECONDS;
 }
 
 /** Whether a program may have read it that wrote what is there now. */
-export function mayBeRead({ until, isOwn }: Earlier, now: FileIdentity): boolean {
-  return isOwn && now.nanoseconds - until <= READ_BEFORE;
+export function mayBeRead({ until, isOwn }: Earlier, now: FileStat): boolean {
+  return isOwn && placed(now) - until <= READ_BEFORE;
+}
+
+/**
+ * When a file came to be what is there. One that was moved there has the time of its content still, which may be of long
+ * ago; one that was not looked at since it was written down has no other.
+ */
+function placed(file: FileIdentity | FileStat): bigint {
+  const { nanoseconds } = file;
+  return "changed" in file && file.changed > nanoseconds ? file.changed : nanoseconds;
 }
 
 /**
