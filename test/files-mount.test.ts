@@ -112,6 +112,28 @@ describe("the rules of a mount", () => {
     expect(await becoming(level, "read_write")).toBe("read_write");
   });
 
+  it("are in force although git ignores their file, whoever writes it", async () => {
+    await using mounted = await Mounted.with(
+      { ".gitignore": "kumiko.toml\n.kumikoignore\n", "a.txt": "one\n", "b.txt": "two\n" },
+      { watch: true },
+    );
+    await mounted.mounts.watched();
+    const { rules, ignored } = mounted.mounts.first();
+    const level = () => mounted.mounts.first().rules.levelOf("a.txt").level;
+    expect(rules.levelOf("a.txt").level).toBe("read_write");
+    mounted.write("kumiko.toml", READ_ONLY);
+    expect(await becoming(level, "read_only")).toBe("read_only");
+    const secret = { block_id: "kumiko.toml", old: "read_only", new: "secret" };
+    await mounted.call("block_replace", secret, ann);
+    expect(await becoming(level, "secret")).toBe("secret");
+    rmSync(mounted.path("kumiko.toml"));
+    expect(await becoming(level, "read_write")).toBe("read_write");
+    mounted.write(".kumikoignore", "b.txt\n");
+    expect(await becoming(() => ignored.isIgnored("b.txt", false), true)).toBe(true);
+    rmSync(mounted.path(".kumikoignore"));
+    expect(await becoming(() => ignored.isIgnored("b.txt", false), false)).toBe(false);
+  });
+
   it("say how files are saved and how large they may be, from the moment they change", async () => {
     await using mounted = await Mounted.with({ "a.txt": "one\n" }, { watch: true });
     await mounted.mounts.watched();

@@ -289,6 +289,24 @@ describe("the rules", () => {
 });
 
 describe("a folder that is watched", () => {
+  it("is searched without rule files that are ignored, until they are not", async () => {
+    await using mounted = await Mounted.with(
+      { ".gitignore": ".kumikoignore\n", ".kumikoignore": "*.elm\n", "elm.txt": "elm\n" },
+      { watch: true },
+    );
+    const found = () => paths(mounted, { query: "elm" });
+    const finds = (path: string) => until(async () => (await found()).includes(path));
+    await mounted.mounts.watched();
+    await finds("elm.txt");
+    mounted.write(".kumikoignore", "# elm\n");
+    renameSync(mounted.path("elm.txt"), mounted.path("e.txt"));
+    await finds("e.txt");
+    expect(await found()).toEqual(["e.txt"]);
+    mounted.write(".gitignore", "");
+    await finds(".kumikoignore");
+    expect(await found()).toEqual([".kumikoignore", "e.txt"]);
+  });
+
   it("is searched as it is, whatever happens to its files", { timeout: LONG }, async () => {
     await using mounted = await Mounted.with(
       { "a.txt": "elm\n", "b.txt": "fir\n" },

@@ -299,6 +299,30 @@ test("rules that change are told, and decide from then on about what is watched"
   expect(watched.gone).toEqual([]);
 });
 
+test("rule files that are ignored are told, but not from within an ignored folder", async () => {
+  using folder = temporaryFolder();
+  folder.write("d/.gitignore", "*\n");
+  folder.write("d/a", "a");
+  folder.write("out/.gitignore", "b\n");
+  folder.write(".kumikoignore", ".kumikoignore\nkumiko.toml\nout/\n");
+  await using watched = await Watched.start(folder.path);
+  const known = () => Array.from(watched.watch.stamps(), ([path]) => path);
+  expect(known()).toEqual([]);
+  folder.write("kumiko.toml", "# none\n");
+  folder.write("out/.gitignore", "c\n");
+  folder.write("d/.gitignore", "*\n!b\n");
+  folder.write("d/b", "b");
+  await watched.until("what was ignored", () => watched.last("d/b") === "b");
+  await watched.settled("one");
+  expect(watched.changed.toSorted()).toEqual(["d/.gitignore", "d/b", "kumiko.toml", "one"]);
+  rmSync(join(folder.path, "d/.gitignore"));
+  await watched.until("what was ignored", () => watched.last("d/a") === "a");
+  expect(watched.gone).toEqual(["d/.gitignore"]);
+  rmSync(join(folder.path, ".kumikoignore"));
+  await watched.until("what was ignored", () => watched.last("out/.gitignore") === "c\n");
+  expect(known().toSorted()).toEqual(["d/a", "d/b", "kumiko.toml", "one", "out/.gitignore"]);
+});
+
 test("a folder that is ignored when it comes is neither looked into nor watched", async () => {
   using folder = temporaryFolder();
   folder.write(".gitignore", "node_modules\n");

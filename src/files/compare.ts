@@ -76,7 +76,7 @@ export function* compare(
     if (here === "unseen") return;
     const knownFolder = known.folder(path);
     const knownFile = known.file(path);
-    if (here !== undefined && ignored.isIgnored(path, here.kind === "folder")) {
+    if (here !== undefined && ignored.isUnnoticed(path, here.kind === "folder")) {
       // It is there, and no business of ours any more.
       known.dropFile(path);
       if (knownFolder !== undefined) known.dropFolder(path);

@@ -16,6 +16,22 @@ export interface EpochPart {
   readonly moved: readonly { readonly from: string; readonly to: string }[];
 }
 
+/** Every file that it tells of, by all its names. */
+export function pathsOf({ changed, gone, moved }: EpochPart): string[] {
+  return [...changed, ...gone, ...moved.flatMap(({ from, to }) => [from, to])];
+}
+
+/** The same where some are no files: what was moved to their names is gone. */
+export function leavingOut(part: EpochPart, isLeftOut: (path: string) => boolean): EpochPart {
+  const lost = part.moved.filter(({ to }) => isLeftOut(to));
+  return {
+    ...part,
+    changed: part.changed.filter((path) => !isLeftOut(path)),
+    gone: [...part.gone, ...lost.map(({ from }) => from)],
+    moved: part.moved.filter(({ to }) => !isLeftOut(to)),
+  };
+}
+
 /** A part in the making: what was found of paths that came to rest. */
 export class Gathering {
   /** Paths at which there is nothing to tell. */

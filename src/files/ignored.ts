@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import ignore, { type Ignore } from "ignore";
-import { readRuleText } from "./rule-text.ts";
+import { readRuleText, RULES_FILE } from "./rule-text.ts";
 import { isTemporaryName } from "./temporary-name.ts";
 
 /** In the order in which they are read: what a later one says counts more. */
@@ -43,6 +43,20 @@ export class Ignored {
     const { ignored, rules } = this.#folder(parentOf(path));
     if (ignored || nameOf(path) === ".git") return true;
     return rules.ignores(isFolder ? `${path}/` : path);
+  }
+
+  /**
+   * Whether nobody needs to know what happens there. A rule file is noticed although it is ignored, or rules could be
+   * changed, or taken away, without being in force: not below an ignored folder, where it says nothing.
+   */
+  isUnnoticed(path: string, isFolder: boolean): boolean {
+    if (!this.isIgnored(path, isFolder)) return false;
+    return isFolder || !isOfRules(path) || this.isOwn(path) || this.#folder(parentOf(path)).ignored;
+  }
+
+  /** A rule file that is only noticed: otherwise it is left out like all that is ignored. */
+  isOnlyNoticed(path: string): boolean {
+    return isOfRules(path) && this.isIgnored(path, false);
   }
 
   /** Kumiko's own files: for everybody else they are not there, whatever the rules say. */
@@ -91,8 +105,13 @@ export class Ignored {
   }
 }
 
+/** Whether it says what is ignored. */
 export function isRuleFile(path: string): boolean {
   return RULE_FILES.includes(nameOf(path));
+}
+
+function isOfRules(path: string): boolean {
+  return path === RULES_FILE || isRuleFile(path);
 }
 
 export function parentOf(path: string): string {

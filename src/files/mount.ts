@@ -8,11 +8,12 @@ import { Disk } from "./disk.ts";
 import { FileSource } from "./file-source.ts";
 import type { FileStatus } from "./file-status.ts";
 import { FolderIndex } from "./folder-index.ts";
-import { Ignored, parentOf } from "./ignored.ts";
+import { Ignored, isRuleFile, parentOf } from "./ignored.ts";
 import { Listing } from "./listing.ts";
 import { MountTroubles } from "./mount-troubles.ts";
-import type { EpochPart } from "./epoch-part.ts";
-import { RULES_FILE, RulesInForce } from "./rules-in-force.ts";
+import { type EpochPart, leavingOut, pathsOf } from "./epoch-part.ts";
+import { RULES_FILE } from "./rule-text.ts";
+import { RulesInForce } from "./rules-in-force.ts";
 import { sweep } from "./sweep.ts";
 import type { WatchTrouble } from "./watch-trouble.ts";
 import { type FolderWatch, watchFolder } from "./watch.ts";
@@ -223,12 +224,17 @@ export class Mount implements AsyncDisposable {
     }
   }
 
-  async #changed({ epoch, changed, gone, moved }: EpochPart): Promise<void> {
+  async #changed(part: EpochPart): Promise<void> {
+    const told = pathsOf(part);
+    const isOnlyNoticed = (path: string): boolean => this.ignored.isOnlyNoticed(path);
+    const { epoch, changed, gone, moved } = leavingOut(part, isOnlyNoticed);
     const came = [...changed, ...moved.map(({ to }) => to)];
     const went = [...gone, ...moved.map(({ from }) => from)];
     this.index.changed(came, went);
+    // A rule file that they do not ignore any more is no news to the watch.
+    if (told.some(isRuleFile)) this.index.again();
     const wasManual = this.manual;
-    if (came.includes(RULES_FILE) || went.includes(RULES_FILE)) this.#tryRules();
+    if (told.includes(RULES_FILE)) this.#tryRules();
     await this.source.takingIn.changed({ epoch, changed, gone, renamed: moved });
     if (wasManual && !this.manual) await this.source.saving.saveAhead();
     this.#troubles.over("fault");

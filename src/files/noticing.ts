@@ -62,7 +62,7 @@ export class Noticing {
     if (path === "" || this.#isOfGit(path)) return;
     const look = this.look(path);
     if (look === "unseen") return;
-    if (ignored.isIgnored(path, look?.kind === "folder")) {
+    if (ignored.isUnnoticed(path, look?.kind === "folder")) {
       if (look?.kind === "folder" && !isInGit(path)) leaveOut(outermostIgnored(path, ignored));
       return;
     }

@@ -1,6 +1,9 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { errorCodeOf } from "./look.ts";
 
+/** In the root of a folder: what its rules say. */
+export const RULES_FILE = "kumiko.toml";
+
 /** Bytes; nobody writes so many rules. */
 const LARGEST = 1024 * 1024;
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;

@@ -3,9 +3,7 @@ import { KumikoError } from "../base/index.ts";
 import { type FileRule, FolderRules, parseRuleFlag, parseRules } from "../permission/index.ts";
 import type { Folder } from "./contained.ts";
 import type { Ignored } from "./ignored.ts";
-import { readRuleText, type RuleText } from "./rule-text.ts";
-
-export const RULES_FILE = "kumiko.toml";
+import { readRuleText, RULES_FILE, type RuleText } from "./rule-text.ts";
 
 interface Said {
   readonly rules: FolderRules;

@@ -52,7 +52,7 @@ function* judge(
   const stands =
     looked === undefined ? look === undefined : look !== undefined && isSame(looked, look);
   if (!stands) return noticing.touch(path, look);
-  if (look !== undefined && ignored.isIgnored(path, look.kind === "folder")) {
+  if (look !== undefined && ignored.isUnnoticed(path, look.kind === "folder")) {
     return void gathering.nothing.push(path);
   }
   if (look?.kind === "folder" && noticing.fresh.delete(path))

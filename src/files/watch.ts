@@ -107,9 +107,10 @@ export class FolderWatch implements AsyncDisposable {
     });
   }
 
-  /** What is known of every file. What waits to be told is not among it. */
-  stamps(): Iterable<readonly [path: string, stamp: Stamp]> {
-    return this.#noticing.known.files();
+  /** What is known of every file that is not ignored. What waits to be told is not among it. */
+  *stamps(): Generator<readonly [path: string, stamp: Stamp]> {
+    for (const file of this.#noticing.known.files())
+      if (!this.#options.ignored.isOnlyNoticed(file[0])) yield file;
   }
 
   async start(): Promise<void> {
