@@ -28,6 +28,8 @@ export class MountedFile {
   unsaved: KumikoError | undefined;
   /** Why the file could not be read as text, when that was last tried. */
   unread: KumikoError | undefined;
+  /** Why its block cannot be read: what happens to the file is not taken in, as long as this process is there. */
+  damaged: KumikoError | undefined;
   /** Both sides changed the same lines, and nobody has decided yet: the file is not written until then. */
   waits = false;
   /** What was on disk lately, the newest first: a program may have read it before it was written over. */

@@ -48,8 +48,9 @@ export class Standing {
     const { files, syncing } = this.#ports;
     const file = files.at(path);
     const found = await (file === undefined ? syncing.read(path) : syncing.find(file));
-    const status = this.#statusOf(file, found);
-    return found.kind === "unreadable" ? { status, why: found.error.message } : { status };
+    const error = found.kind === "unreadable" ? found.error : file?.damaged;
+    const status = this.#statusOf(file, found, error);
+    return error === undefined ? { status } : { status, why: error.message };
   }
 
   /** Of a file without a block, by its size and its first bytes. */
@@ -74,10 +75,14 @@ export class Standing {
     return { block: { id: file.block, text }, version, disk: found.text, modified };
   }
 
-  #statusOf(file: MountedFile | undefined, found: Found): FileStatus {
+  #statusOf(
+    file: MountedFile | undefined,
+    found: Found,
+    error: KumikoError | undefined,
+  ): FileStatus {
     const isInConflict = file !== undefined && this.#ports.conflicts.list(file.block).length > 0;
     if (isInConflict) return "conflict";
-    if (found.kind === "unreadable") return unreadableAs(found.error);
+    if (error !== undefined) return unreadableAs(error);
     if (file === undefined) return "not_loaded";
     if (found.kind === "absent") return file.wanted ? "block_ahead" : "deleted";
     if (found.kind === "text") return file.ahead ? "both_changed" : "disk_ahead";

@@ -3,7 +3,7 @@ import type { Invocation, Kernel } from "../kernel/index.ts";
 import type { Claims } from "./claims.ts";
 import { Content } from "./content.ts";
 import type { Disk } from "./disk.ts";
-import type { Following } from "./following.ts";
+import type { Following, Unmatched } from "./following.ts";
 import { DISK, type FoundText, textIn } from "./found-text.ts";
 import type { LateWrite, WrittenTo } from "./late-writes.ts";
 import type { Stamp } from "./look.ts";
@@ -78,9 +78,12 @@ export class TakingIn {
     const { kernel, following } = this.#ports;
     if (!this.#epoch.is(epoch)) this.#epoch = new TakenEpoch(kernel, epoch);
     const taken = this.#epoch;
-    for (const { from, to } of renamed) await following.moved(from, to, cause, taken);
+    for (const { from, to } of renamed)
+      await this.#sparing(this.#at([from]), async ([file]) => {
+        if (file !== undefined) await following.moved(from, to, cause, taken);
+      });
     const came = () => [...this.#unknown(changed)];
-    await following.follow({ gone, came, isNew: () => true }, cause, taken);
+    await this.#follow({ gone, came, isNew: () => true }, cause, taken);
     const touched = [...changed, ...renamed.flatMap(({ from, to }) => [from, to])];
     await this.#take([...touched, ...gone], cause, taken);
   }
@@ -94,7 +97,7 @@ export class TakingIn {
     there: Iterable<readonly [path: string, stamp: Stamp]> = [],
     since?: number,
   ): Promise<void> {
-    const { kernel, disk, files, saving, following } = this.#ports;
+    const { kernel, disk, files, saving } = this.#ports;
     const missing = new Set(files.paths());
     const came: Came[] = [];
     for (const [path, { size, inode }] of there)
@@ -102,14 +105,21 @@ export class TakingIn {
     const taken = new TakenEpoch(kernel);
     const last = since === undefined ? undefined : BigInt(Math.ceil(since)) * 1_000_000n;
     const isNew = (path: string) => last !== undefined && disk.born(path) >= last;
-    await following.follow({ gone: [...missing], came: () => came, isNew }, DISK, taken);
+    await this.#follow({ gone: [...missing], came: () => came, isNew }, DISK, taken);
     await this.#take(files.paths(), DISK, taken);
     await saving.saveAhead();
   }
 
+  #follow(unmatched: Unmatched, cause: Invocation, taken: TakenEpoch): Promise<void> {
+    return this.#sparing(this.#at(unmatched.gone), (files) => {
+      const gone = files.map(({ path }) => path);
+      return this.#ports.following.follow({ ...unmatched, gone }, cause, taken);
+    });
+  }
+
   async #take(paths: readonly string[], cause: Invocation, taken: TakenEpoch): Promise<void> {
     const { files: known, syncing, saving } = this.#ports;
-    const files = [...new Set(paths)].flatMap((path) => known.at(path) ?? []);
+    const files = this.#at(paths).filter(({ damaged }) => damaged === undefined);
     if (files.length === 0) return;
     const unsaved = await known.queue.run(
       files.map(({ block }) => block),
@@ -118,22 +128,78 @@ export class TakingIn {
         for (const file of files) {
           const each = await syncing.find(file);
           if (each.kind === "text") found.push([file, each]);
-          else if (each.kind === "absent") {
-            if (file.synced !== undefined) taken.went.set(file, file.synced);
-            await syncing.gone(file);
-          }
+          else if (each.kind === "absent") await this.#gone(file, taken);
         }
         const causes = new Map<MountedFile, Invocation>();
         for (const [file, each] of found)
-          causes.set(file, (await syncing.announcedBy(file, each)) ?? cause);
+          causes.set(file, (await this.#announcedBy(file, each)) ?? cause);
         const byCause = Map.groupBy(found, ([file]) => causes.get(file)!);
         const save: MountedFile[] = [];
         for (const [by, own] of byCause)
-          save.push(...(await syncing.takeIn(own, by, by === cause ? taken : undefined)));
+          save.push(...(await this.#takeIn(own, by, by === cause ? taken : undefined)));
         return save;
       },
     );
     await saving.saveAll(unsaved.map(({ block }) => block));
+  }
+
+  #gone(gone: MountedFile, taken: TakenEpoch): Promise<void> {
+    return this.#sparing([gone], async ([file]) => {
+      if (file?.synced === undefined) return;
+      const { synced } = file;
+      await this.#ports.syncing.gone(file);
+      taken.went.set(file, synced);
+    });
+  }
+
+  #announcedBy(file: MountedFile, found: FoundText): Promise<Invocation | undefined> {
+    return this.#sparing(
+      [file],
+      async ([each]) => each && this.#ports.syncing.announcedBy(each, found),
+    );
+  }
+
+  #takeIn(
+    found: readonly (readonly [MountedFile, FoundText])[],
+    cause: Invocation,
+    taken: TakenEpoch | undefined,
+  ): Promise<MountedFile[]> {
+    const texts = new Map(found);
+    return this.#sparing([...texts.keys()], (files) =>
+      this.#ports.syncing.takeIn(
+        files.map((file) => [file, texts.get(file)!]),
+        cause,
+        taken,
+      ),
+    );
+  }
+
+  #at(paths: readonly string[]): MountedFile[] {
+    return [...new Set(paths)].flatMap((path) => this.#ports.files.at(path) ?? []);
+  }
+
+  /** Does it without those whose blocks turn out to be damaged: they alone stay as they are, and say why. */
+  async #sparing<Result>(
+    files: readonly MountedFile[],
+    task: (readable: readonly MountedFile[]) => Promise<Result>,
+  ): Promise<Result> {
+    for (;;) {
+      try {
+        return await task(files.filter(({ damaged }) => damaged === undefined));
+      } catch (error) {
+        if (!this.#isNewDamage(error)) throw error;
+      }
+    }
+  }
+
+  /** False also for what is known: to try again without it would change nothing. */
+  #isNewDamage(error: unknown): boolean {
+    if (!(error instanceof KumikoError) || error.code !== "quarantined") return false;
+    const { block } = error.facts;
+    const file = typeof block === "string" ? this.#ports.files.of(block) : undefined;
+    if (file === undefined || file.damaged !== undefined) return false;
+    file.damaged = error;
+    return true;
   }
 
   /** Those that no block is the text of, as they are. */

@@ -15,6 +15,10 @@ export type Answer = { [name: string]: unknown };
 export class Mounted implements AsyncDisposable {
   readonly folder: string;
   readonly home: string;
+  /** What is told of damage; nobody expects any. */
+  onDamage = (report: object): void => {
+    throw new Error(`damage: ${JSON.stringify(report)}`);
+  };
   readonly #owned: DisposableStack;
   readonly #registry = new ToolRegistry([...blockTools, ...fileTools]);
   #watch = false;
@@ -82,11 +86,8 @@ export class Mounted implements AsyncDisposable {
   async start(): Promise<void> {
     const home = new HomeFolder(this.home, "a test");
     const kernel = this.#named ?? (await kernelOfFolder(home, this.folder)).kernel;
-    const damaged = (report: object): never => {
-      throw new Error(`damage: ${JSON.stringify(report)}`);
-    };
-    const [watch, liveDocuments] = [this.#watch, this.#liveDocuments];
-    const world = openWorld(home, damaged, { watch, liveDocuments });
+    const options = { watch: this.#watch, liveDocuments: this.#liveDocuments };
+    const world = openWorld(home, (report) => this.onDamage(report), options);
     this.#world = world;
     this.#kernel = await world.openOrCreate(kernel);
     if (this.#named !== undefined) await world.attachFiles(this.#kernel);
