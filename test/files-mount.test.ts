@@ -9,6 +9,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -292,6 +293,25 @@ describe("a block follows its file to another name", () => {
     const { source } = watched.mounts.first();
     expect(blocks.map((block) => source.files.of(String(block))?.path)).toEqual(["c.txt", "f.txt"]);
     expect(await watched.text("f.txt")).toBe("changed\n");
+  });
+
+  it("when it was renamed while nobody looked, with a time from before it was there", async () => {
+    await using mounted = await Mounted.with(
+      { "kumiko.toml": '[mount]\nsave = "manual"\n', "a.txt": "one\n" },
+      { watch: true },
+    );
+    // As `cp -p`, tar and rsync leave it.
+    utimesSync(mounted.path("a.txt"), 1_600_000_000, 1_600_000_000);
+    await mounted.mounts.watched();
+    await mounted.call("block_append", { block_id: "a.txt", text: "not saved\n", flush: true });
+    await mounted.stop();
+    renameSync(mounted.path("a.txt"), mounted.path("b.txt"));
+    await mounted.start();
+    await mounted.mounts.watched();
+    expect(mounted.mounts.first().source.files.at("b.txt")).toBeDefined();
+    expect(await mounted.text("b.txt")).toBe("one\nnot saved\n");
+    const { conflicts } = await mounted.call("file_status", {});
+    expect(conflicts).toEqual([]);
   });
 
   it("when it was made anew while nobody looked; a copy that was there before is another file", async () => {

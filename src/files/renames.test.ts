@@ -50,6 +50,16 @@ test("the same inode is the same file, whatever it says; a number that was given
   expect(await renamed(went, [{ ...still, time: 0 }])).toEqual([]);
 });
 
+test("a number that may have been given away is the same file's with the same bytes, unless there are none", async () => {
+  const went = [{ path: "a", inode: 1, content: "one", time: 10 }];
+  const still = { path: "b", inode: 1, content: "one", time: 11 };
+  expect(await renamed(went, [still], false)).toEqual(["a b"]);
+  expect(await renamed(went, [{ ...still, time: 0 }], false)).toEqual(["a b"]);
+  expect(await renamed(went, [{ ...still, content: "two" }])).toEqual([]);
+  const empty = went.map((each) => ({ ...each, content: "" }));
+  expect(await renamed(empty, [{ ...still, content: "" }])).toEqual([]);
+});
+
 test("the same bytes are the same file, by its name if several are; nothing is", async () => {
   const went = ["x/a", "x/b", "x/c"].map((path, inode) => ({
     path,

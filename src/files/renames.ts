@@ -21,7 +21,8 @@ export interface RenamePorts {
 
 /**
  * Which files came by another name: the same inode, or the same bytes. A number that was given away again tells itself by
- * a birth after the last change of the file that had it; nothing is the same as another because both are empty.
+ * a birth after the last change of the file that had it. So does a file that got its time from elsewhere (`cp -p`, tar,
+ * rsync): its bytes decide. Nothing is the same as another because both are empty.
  */
 export async function findRenames(
   went: ReadonlyMap<MountedFile, Synced>,
@@ -36,13 +37,9 @@ export async function findRenames(
   };
   const others: Came[] = [];
   for (const each of came) {
-    const same = [...left].find(([, { identity }]) => {
-      if (identity.inode !== each.inode) return false;
-      const born = ports.born(each.path);
-      return born !== 0n && born <= identity.nanoseconds;
-    });
-    if (same !== undefined) take(same[0], each.path);
-    else others.push(each);
+    const same = await sameNumber(left, each, ports);
+    if (same === undefined) others.push(each);
+    else take(same, each.path);
   }
   for (const { path, size } of others) {
     const alike = [...left].filter(([, { identity }]) => identity.size === size);
@@ -54,4 +51,20 @@ export async function findRenames(
     if (from !== undefined) take(from, path);
   }
   return renames;
+}
+
+async function sameNumber(
+  went: ReadonlyMap<MountedFile, Synced>,
+  { path, size, inode }: Came,
+  ports: RenamePorts,
+): Promise<MountedFile | undefined> {
+  for (const [file, { identity, content }] of went) {
+    if (identity.inode !== inode) continue;
+    const born = ports.born(path);
+    if (born !== 0n && born <= identity.nanoseconds) return file;
+    if (size === 0 || size !== identity.size) continue;
+    const found = await ports.content(path);
+    if (found !== undefined && content.equals(found)) return file;
+  }
+  return undefined;
 }
