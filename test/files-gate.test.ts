@@ -200,6 +200,17 @@ describe("the rules of a folder", () => {
     expect(await versions()).toEqual(then);
   });
 
+  it("that come behind a receipt take nothing of what it speaks of", async () => {
+    await using mounted = await Mounted.with({ "a.txt": THREE });
+    await mounted.call("block_append", { block_id: "a.txt", text: "four" });
+    mounted.write("kumiko.toml", '[[rule]]\npath = "a.txt"\nlevel = "read_only"\n');
+    mounted.mounts.first().readRules();
+    const late = { block_id: "a.txt", text: "five" };
+    expect((await refused(mounted.call("block_append", late))).code).toBe("denied");
+    expect(await mounted.text("a.txt")).toBe(`${THREE}four`);
+    await expect.poll(() => mounted.read("a.txt"), { timeout: 10_000 }).toBe(`${THREE}four`);
+  });
+
   /** Ann's block of a conversation, and what another may do with it: read and change. */
   async function aConversation(
     mounted: Mounted,

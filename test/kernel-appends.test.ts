@@ -156,3 +156,23 @@ test("text that is no text is refused alone: what was taken in before it is kept
   await shop.call("ann", "block_append", { block_id, text: "\ude00", flush: true });
   expect(await shop.text(block_id)).toBe("kept 😀");
 });
+
+test("what was allowed when it was taken in is kept, also when it may not be appended any more", async () => {
+  let isAllowed = true;
+  await using shop = await Workshop.open(new MemoryStore(), {
+    authorise: () => ({ decision: isAllowed ? "allow" : "deny", reason: "the rules say so." }),
+  });
+  const block_id = await shop.create("ann");
+  await shop.kernel.append({ actor: "ann" }, block_id, "taken in");
+  isAllowed = false;
+  // By whichever door: what is not allowed is refused before it is taken in.
+  for (const call of [undefined, "c1"])
+    await expect(
+      shop.kernel.append({ actor: "ann", call }, block_id, " late", { fingerprint: "late" }),
+    ).rejects.toMatchObject({ code: "denied" });
+  shop.time.pass(100);
+  await shop.kernel.settle();
+  isAllowed = true;
+  await shop.call("ann", "block_append", { block_id, text: " and more", flush: true });
+  expect(await shop.text(block_id)).toBe("taken in and more");
+});

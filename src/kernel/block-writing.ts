@@ -52,6 +52,8 @@ export interface TextEdit<Answer> {
   readonly fingerprint?: string | undefined;
   /** It gives blocks a text of earlier days: files of theirs that are gone come back with it. */
   readonly restores?: boolean | undefined;
+  /** The gate was asked when it was taken in. */
+  readonly isAllowed?: boolean | undefined;
   translate(target: EditTarget, block: string): readonly Splice[];
   answer(applied: Applied): Answer;
 }
@@ -140,6 +142,7 @@ export class BlockWriting {
       blocks: request.blocks,
       edit: request.edit,
       fingerprint: request.fingerprint,
+      isAllowed: request.isAllowed,
       plan: (documents) =>
         [...documents.values()].map((live): PlannedChange => {
           const state = known(live);

@@ -236,6 +236,7 @@ export class Kernel implements AsyncDisposable {
     await this.#checkWritable();
     await this.#parts.views.state(block);
     checkFileText(block, text);
+    await this.#parts.gate.check(invocation, "append", [block]);
     const { flush, fingerprint } = options;
     const receipt =
       invocation.call === undefined || fingerprint === undefined
