@@ -176,3 +176,13 @@ test("what was allowed when it was taken in is kept, also when it may not be app
   await shop.call("ann", "block_append", { block_id, text: " and more", flush: true });
   expect(await shop.text(block_id)).toBe("taken in and more");
 });
+
+test("what was taken in is kept, also when its author has gone meanwhile", async () => {
+  await using shop = await Workshop.open(new MemoryStore());
+  const block_id = await shop.create("ann");
+  const gone = new AbortController();
+  await shop.kernel.append({ actor: "ann", signal: gone.signal }, block_id, "taken in");
+  gone.abort();
+  shop.time.pass(100);
+  expect(await shop.text(block_id)).toBe("taken in");
+});

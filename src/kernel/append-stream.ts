@@ -149,7 +149,9 @@ export class AppendStream {
   async #writeNext(text: string): Promise<void> {
     if (this.failure !== undefined) return;
     try {
-      this.#kept(await this.#write(this.#invocation, { text, answer: (version) => version }));
+      // Whoever has gone since was given a receipt.
+      const invocation = { ...this.#invocation, signal: undefined };
+      this.#kept(await this.#write(invocation, { text, answer: (version) => version }));
       this.#unwritten -= text.length;
     } catch (error) {
       // What came meanwhile stands behind it and is lost as well. Nobody may be waiting now.
