@@ -25,6 +25,12 @@ import { unloadedTexts } from "./unloaded-texts.ts";
 /** Files of one Edit that are made ready while it is written: the others wait for their turn. */
 const STAGED_AT_ONCE = 16;
 
+/** What came now might find no folder to be written to. */
+const LEAVING: Decision = {
+  decision: "deny",
+  reason: "its folder is just being unmounted, or mounted with other settings.",
+};
+
 /** What a kernel asks of its folders. Owns them: they are closed with it. */
 export class MountsPort implements FilePort {
   readonly #mounts: Mounts;
@@ -58,15 +64,17 @@ export class MountsPort implements FilePort {
     const asked = ruled[operation];
     if (asked === undefined || !target.startsWith("@")) return undefined;
     const found = this.#mounts.fileOf(target);
+    const isOwn = kind === "disk" || kind === "system";
     if (found !== undefined) {
       const { mount, file } = found;
+      if (asked !== "read" && !isOwn && this.#mounts.isLeaving(mount)) return LEAVING;
       const decision = mount.decide(file.path, asked, kind);
       // Who changes what is not on disk makes it there again.
       const isMade = asked === "change" && file.isAway && decision.decision === "allow";
       return isMade ? mount.decide(file.path, "create", kind) : decision;
     }
     // A block that is just made is no file yet; whoever makes it has asked.
-    if (operation === "create" || kind === "disk" || kind === "system")
+    if (operation === "create" || isOwn)
       return { decision: "allow", reason: "what a folder needs by itself is allowed." };
     return {
       decision: "deny",
@@ -184,7 +192,7 @@ export class MountsPort implements FilePort {
   }
 
   unsaved(blocks: readonly string[]): UnsavedFile[] {
-    return blocks.flatMap((block) => this.#mounts.fileOf(block)?.file.toldUnsaved ?? []);
+    return blocks.flatMap((block) => this.#mounts.unsaved(block) ?? []);
   }
 
   async onDisk(block: string): Promise<string | undefined> {

@@ -1,5 +1,5 @@
 import { checkIdPart, type Clock, KeyedQueue, KumikoError, type Timers } from "../base/index.ts";
-import type { ConversationRules, FileIndex, Kernel } from "../kernel/index.ts";
+import type { ConversationRules, FileIndex, Kernel, UnsavedFile } from "../kernel/index.ts";
 import { unreadRules } from "../permission/index.ts";
 import { Conflicts } from "./conflicts.ts";
 import type { FolderBook } from "./folder-book.ts";
@@ -41,6 +41,7 @@ export class Mounts implements AsyncDisposable {
   readonly #mounts = new Map<string, Mount>();
   readonly #failed = new Map<string, { readonly root: string; readonly error: KumikoError }>();
   readonly #settings = new Map<string, MountSettings>();
+  readonly #leaving = new WeakSet<Mount>();
   readonly #starting: Promise<void>[] = [];
   readonly #changing = new KeyedQueue();
   #retry: { cancel(): void } | undefined;
@@ -126,9 +127,21 @@ export class Mounts implements AsyncDisposable {
 
   fileOf(block: string): { mount: Mount; file: MountedFile } | undefined {
     if (!block.startsWith("@")) return undefined;
-    const mount = this.#mounts.get(block.slice(1, block.indexOf("~")));
+    const mount = this.#mounts.get(mountOf(block));
     const file = mount?.source.files.of(block);
     return mount === undefined || file === undefined ? undefined : { mount, file };
+  }
+
+  /** Whether it is about to go: its files are written once more, and nobody changes them any more. */
+  isLeaving(mount: Mount): boolean {
+    return this.#leaving.has(mount);
+  }
+
+  /** Why the file of a block is not what the block says, although it should be. */
+  unsaved(block: string): UnsavedFile | undefined {
+    if (!block.startsWith("@")) return undefined;
+    if (this.#mounts.has(mountOf(block))) return this.fileOf(block)?.file.toldUnsaved;
+    return { path: block, block_id: block, why: "Its folder is not mounted now." };
   }
 
   /** Those that cannot be mounted now, and why. */
@@ -181,6 +194,7 @@ export class Mounts implements AsyncDisposable {
   async #again(known: Mount, settings: MountSettings): Promise<Mount> {
     const before = (await this.kept.get(known.name)) ?? { root: known.root };
     if (sameSettings(before, settings)) return known;
+    await this.#settle(known);
     // Closed first: what it knows of its files is written down then. Until it is there again nobody knows its rules.
     this.#failed.set(known.name, { root: known.root, error: isChanging(known.name) });
     this.#mounts.delete(known.name);
@@ -205,6 +219,7 @@ export class Mounts implements AsyncDisposable {
     const mount = this.#failed.has(name) ? undefined : this.named(name);
     const root = mount?.root ?? this.#failed.get(name)!.root;
     await this.kept.put(name, { ...this.#settings.get(name), root, unmounted: true });
+    if (mount !== undefined) await this.#settle(mount);
     this.#mounts.delete(name);
     this.#failed.delete(name);
     this.#settings.delete(name);
@@ -212,6 +227,12 @@ export class Mounts implements AsyncDisposable {
     if (this.#has(root)) return;
     await this.index.forget(root);
     await this.#options.book?.leave(root);
+  }
+
+  /** Lets nobody change files of a folder any more, and waits for those who were let in: it is still there for them. */
+  async #settle(mount: Mount): Promise<void> {
+    this.#leaving.add(mount);
+    await this.kernel.settleFiles(() => mount.source.files.all().map(({ block }) => block));
   }
 
   /** Begins the index anew: of what left it not even a word is on disk then. */
@@ -306,6 +327,11 @@ export class Mounts implements AsyncDisposable {
     if (this.#options.watch) this.#starting.push(mount.watch());
     return mount;
   }
+}
+
+/** In whose folder the file of a block is: `@src~file~7`. */
+function mountOf(block: string): string {
+  return block.slice(1, block.indexOf("~"));
 }
 
 function isChanging(name: string): KumikoError {

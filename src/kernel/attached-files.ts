@@ -9,6 +9,8 @@ import type { Flipped } from "./undo.ts";
 /** The folders of a kernel, once it has some: whoever changes blocks is answered when their files are saved. */
 export class AttachedFiles {
   readonly #kernel: string;
+  /** Calls that may change files and are not answered yet. */
+  readonly #underWay = new Set<Promise<unknown>>();
   #port: FilePort | undefined;
 
   constructor(kernel: string) {
@@ -22,6 +24,22 @@ export class AttachedFiles {
 
   get port(): FilePort | undefined {
     return this.#port;
+  }
+
+  /** Runs a call that may change files: no folder goes before it is answered. It asks the gate in here. */
+  async during<Result>(call: () => Promise<Result>): Promise<Result> {
+    const answered = call();
+    this.#underWay.add(answered);
+    try {
+      return await answered;
+    } finally {
+      this.#underWay.delete(answered);
+    }
+  }
+
+  /** Resolves when the calls that are under way now are answered. */
+  async answered(): Promise<void> {
+    await Promise.allSettled(this.#underWay);
   }
 
   /** Has text changed, and files made ready meanwhile. */

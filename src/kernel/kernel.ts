@@ -124,7 +124,7 @@ export class Kernel implements AsyncDisposable {
 
   /** Makes files on disk whose blocks were made before. */
   async makeFiles(invocation: Invocation, blocks: readonly string[]): Promise<void> {
-    await this.#parts.files.make(invocation, blocks);
+    await this.#parts.files.during(() => this.#parts.files.make(invocation, blocks));
   }
 
   /** Folders whose files are blocks. Closed with the kernel. */
@@ -184,8 +184,9 @@ export class Kernel implements AsyncDisposable {
   /** Changes text in one block or many, all or none. */
   async editText<Answer>(invocation: Invocation, request: TextEdit<Answer>): Promise<Answer> {
     await this.#checkWritable();
-    return this.#parts.files.edit(invocation, request, (each) =>
-      this.#parts.writing.editText(invocation, each),
+    const { files, writing } = this.#parts;
+    return files.during(() =>
+      files.edit(invocation, request, (each) => writing.editText(invocation, each)),
     );
   }
 
@@ -236,14 +237,17 @@ export class Kernel implements AsyncDisposable {
     await this.#checkWritable();
     await this.#parts.views.state(block);
     checkFileText(block, text);
-    await this.#parts.gate.check(invocation, "append", [block]);
+    const { gate, appends, files } = this.#parts;
     const { flush, fingerprint } = options;
-    const receipt =
-      invocation.call === undefined || fingerprint === undefined
-        ? await this.#parts.appends.append(invocation, block, text, { flush })
-        : await this.#parts.appends.appendOnce(invocation, block, text, fingerprint);
-    this.#parts.files.tellUnsaved(invocation, [block]);
-    return receipt;
+    return files.during(async () => {
+      await gate.check(invocation, "append", [block]);
+      const receipt =
+        invocation.call === undefined || fingerprint === undefined
+          ? await appends.append(invocation, block, text, { flush })
+          : await appends.appendOnce(invocation, block, text, fingerprint);
+      files.tellUnsaved(invocation, [block]);
+      return receipt;
+    });
   }
 
   /** Shows a block as it is on disk, with its history. What is shown cannot be changed through it. */
@@ -280,6 +284,12 @@ export class Kernel implements AsyncDisposable {
     this.#checkOpen();
     if (blocks === undefined) await this.#parts.appends.settleAll();
     else await Promise.all(blocks.map((block) => this.#parts.appends.settle(block)));
+  }
+
+  /** Resolves when the calls that may be changing these files are answered, and what they appended is on disk. */
+  async settleFiles(blocks: () => readonly string[]): Promise<void> {
+    await this.#parts.files.answered();
+    await this.settle(blocks());
   }
 
   /** A block as it stood at a position of the journal. */
@@ -344,10 +354,7 @@ export class Kernel implements AsyncDisposable {
   /** Switches an Edit off in all its blocks: the one named, or the newest of an actor. */
   async undo(invocation: Invocation, request: UndoRequest): Promise<Flipped> {
     await this.#checkWritable();
-    return this.#parts.files.flipped(
-      invocation,
-      await this.#parts.undo.flip("undo", invocation, request),
-    );
+    return this.#flip("undo", invocation, request);
   }
 
   /** The same by who keeps files in step with their blocks, if these are all and say just this then. */
@@ -363,10 +370,7 @@ export class Kernel implements AsyncDisposable {
   /** Switches it on again: the one named, or the one that the actor undid last. */
   async redo(invocation: Invocation, request: UndoRequest): Promise<Flipped> {
     await this.#checkWritable();
-    return this.#parts.files.flipped(
-      invocation,
-      await this.#parts.undo.flip("redo", invocation, request),
-    );
+    return this.#flip("redo", invocation, request);
   }
 
   /**
@@ -407,6 +411,13 @@ export class Kernel implements AsyncDisposable {
     }
     this.#closed = true;
     await this.#parts.close();
+  }
+
+  #flip(what: "undo" | "redo", invocation: Invocation, request: UndoRequest): Promise<Flipped> {
+    const { files, undo } = this.#parts;
+    return files.during(async () =>
+      files.flipped(invocation, await undo.flip(what, invocation, request)),
+    );
   }
 
   get #files(): FilePort | undefined {

@@ -22,7 +22,7 @@ export function tellUnsaved(
   blocks: readonly string[],
 ): void {
   for (const block of blocks) {
-    const unsaved = Mounts.of(kernel).fileOf(block)?.file.toldUnsaved;
+    const unsaved = Mounts.of(kernel).unsaved(block);
     if (unsaved !== undefined) onUnsaved?.(unsaved);
   }
 }
