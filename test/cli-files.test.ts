@@ -533,6 +533,11 @@ describe("with a server", () => {
     const gone = project.editor("gone", `rm ${project.path("src/main.ts")}; echo new > "$1"`);
     expect(await project.run(["edit", "main.ts"], project.src, gone)).toMatchObject({ code: 0 });
     expect(project.read("src/main.ts")).toBe("new\n");
+    // One that was gone before stays away when the person changes nothing.
+    rmSync(project.path("src/main.ts"));
+    const away = await project.run(["edit", "main.ts"], project.src, { EDITOR: "true" });
+    expect(away).toMatchObject({ code: 0, out: "main.ts is as it was\n" });
+    expect(existsSync(project.path("src/main.ts"))).toBe(false);
     const none = await project.run(["edit", "none.ts"], project.src, { EDITOR: "true" });
     expect(none).toMatchObject({ code: 0, out: "none.ts was not written\n" });
     expect(existsSync(project.path("src/none.ts"))).toBe(false);

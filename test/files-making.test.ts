@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { describe, expect, test, vi } from "vitest";
 import { Mounted } from "./support/mounted.ts";
 
@@ -96,6 +96,29 @@ describe("the Edit that made a file", () => {
     await mounted.call("block_undo", {}, claude);
     expect(existsSync(mounted.path("new.txt"))).toBe(false);
   });
+});
+
+describe("a text that was made of a file", () => {
+  const merge = (mounted: Mounted, text: string) =>
+    mounted.call("file_merge", { path: "a.txt", text, base_version: 1 }, ann);
+
+  test.each(["deleted", "moved"])(
+    "makes a file that was %s meanwhile again, and nothing if it was not changed",
+    async (what) => {
+      await using mounted = await Mounted.with({ "a.txt": "one\n" });
+      await mounted.call("block_read", { block_id: "a.txt" }, ann);
+      if (what === "deleted") rmSync(mounted.path("a.txt"));
+      else await mounted.call("file_move", { path: "a.txt", to: "b.txt" }, ann);
+      const files = mounted.mounts.first().source.files.all();
+      const versions = () => Promise.all(files.map(({ block }) => mounted.kernel.version(block)));
+      const before = await versions();
+      expect(await merge(mounted, "one\n")).toMatchObject({ version: 0, merged: false });
+      expect(existsSync(mounted.path("a.txt"))).toBe(false);
+      expect(await versions()).toEqual(before);
+      expect(await merge(mounted, "one\ntwo\n")).toMatchObject({ status: "synced" });
+      expect(mounted.read("a.txt")).toBe("one\ntwo\n");
+    },
+  );
 });
 
 describe("what cannot be a file's text", () => {

@@ -1,5 +1,8 @@
 import * as z from "zod";
+import type { Invocation, Kernel } from "../../kernel/index.ts";
 import { defineTool, writing } from "../../tools/index.ts";
+import type { FileSource } from "../file-source.ts";
+import type { MadeElsewhere } from "../made-elsewhere.ts";
 import { Mounts } from "../mounts.ts";
 import { findPlace } from "../places.ts";
 import { fileStatus, pathArgument, placeFor, tellUnsaved } from "./shared.ts";
@@ -43,9 +46,9 @@ export const fileMerge = defineTool({
     const { source } = mount;
     const isThere = source.disk.identity(path) !== undefined;
     await placeFor(kernel, invocation, input.path, isThere ? "change" : "create");
-    if (!isThere && text === base)
-      return { path, version: 0, merged: false, status: await mount.statusOf(path) };
     const made = { text, base: base ?? { version: base_version }, since: base_version };
+    if (!isThere && (await isItsBase(kernel, invocation, source, path, made)))
+      return { path, version: 0, merged: false, status: await mount.statusOf(path) };
     const { block } = isThere
       ? await source.mergeIn(invocation, path, made)
       : await source.making.create(invocation, path, text);
@@ -56,3 +59,28 @@ export const fileMerge = defineTool({
     return { path, block_id: block, version, merged: now !== text, status };
   },
 });
+
+/** Whether a text is still what it was made of, although there is no such file now. */
+async function isItsBase(
+  kernel: Kernel,
+  invocation: Invocation,
+  { files }: FileSource,
+  path: string,
+  { text, base }: MadeElsewhere,
+): Promise<boolean> {
+  if (typeof base === "string") return text === base;
+  const { version } = base;
+  const known = files.at(path);
+  const isShown = (block: string) => kernel.readers.shown(invocation, block) === version;
+  // The block of one that was moved went with it: it is among those that the caller has seen.
+  const blocks =
+    known === undefined
+      ? files
+          .all()
+          .map(({ block }) => block)
+          .filter(isShown)
+      : [known.block];
+  for (const block of blocks)
+    if ((await kernel.tryOut(block, (target) => target.read(version))) === text) return true;
+  return false;
+}
