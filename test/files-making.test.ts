@@ -119,6 +119,22 @@ describe("a text that was made of a file", () => {
       expect(mounted.read("a.txt")).toBe("one\ntwo\n");
     },
   );
+
+  test("is merged where the file is not made yet because it is saved by hand", async () => {
+    await using mounted = await Mounted.with(MANUAL);
+    const patch = "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,3 @@\n+one\n+two\n+three\n";
+    await mounted.call("block_apply_patch", { patch }, claude);
+    await mounted.call("block_read", { block_id: "a.txt" }, ann);
+    await mounted.call("block_replace", { block_id: "a.txt", old: "one", new: "ONE" }, claude);
+    expect(await merge(mounted, "one\ntwo\nTHREE\n")).toMatchObject({
+      merged: true,
+      status: "block_ahead",
+    });
+    expect(await mounted.text("a.txt")).toBe("ONE\ntwo\nTHREE\n");
+    expect(existsSync(mounted.path("a.txt"))).toBe(false);
+    await mounted.call("file_save", {}, ann);
+    expect(mounted.read("a.txt")).toBe("ONE\ntwo\nTHREE\n");
+  });
 });
 
 describe("what cannot be a file's text", () => {

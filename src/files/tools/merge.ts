@@ -44,7 +44,8 @@ export const fileMerge = defineTool({
     const { text, base_version, base = base_version === 0 ? "" : undefined } = input;
     const { mount, path } = findPlace(Mounts.of(kernel), input.path, invocation);
     const { source } = mount;
-    const isThere = source.disk.identity(path) !== undefined;
+    const isWanted = source.files.at(path)?.wanted === true;
+    const isThere = isWanted || source.disk.identity(path) !== undefined;
     await placeFor(kernel, invocation, input.path, isThere ? "change" : "create");
     const made = { text, base: base ?? { version: base_version }, since: base_version };
     if (!isThere && (await isItsBase(kernel, invocation, source, path, made)))
