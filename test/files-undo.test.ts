@@ -315,3 +315,21 @@ describe("undoing what somebody did to a whole file", () => {
     expect(mounted.read("a.txt")).toBe("one\n");
   });
 });
+
+test("undoing an Edit of a file whose place another file has says so, also behind a restart", async () => {
+  await using mounted = await Mounted.with({ "a.txt": "one\n", "b.txt": "another\n" });
+  const change = { block_id: "a.txt", old: "one", new: "ONE" };
+  const { edit } = await mounted.call("block_replace", change, claude);
+  const block_id = mounted.mounts.first().source.files.at("a.txt")!.block;
+  await mounted.call("file_delete", { path: "a.txt" }, ann);
+  await mounted.call("file_move", { path: "b.txt", to: "a.txt" }, ann);
+  const other = mounted.mounts.first().source.files.at("a.txt")!.block;
+  for (const tool of ["block_undo", "block_redo"]) {
+    const { unsaved } = await mounted.call<{ unsaved: Answer[] }>(tool, { edit }, ann);
+    expect(unsaved).toMatchObject([{ path: "a.txt", block_id }]);
+    expect(unsaved[0]!["why"]).toContain(`another file is there now: ${other}`);
+    expect(unsaved[0]!["why"]).not.toContain("file_save");
+    expect(mounted.read("a.txt")).toBe("another\n");
+    await mounted.restart();
+  }
+});

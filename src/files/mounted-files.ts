@@ -1,10 +1,11 @@
 import { KeyedQueue, KumikoError } from "../base/index.ts";
-import type { Invocation, Kernel } from "../kernel/index.ts";
+import type { Invocation, Kernel, UnsavedFile } from "../kernel/index.ts";
 import type { Disk } from "./disk.ts";
 import { sameIdentity } from "./file-stat.ts";
 import { DISK, type FoundText } from "./found-text.ts";
 import type { FileRecord } from "./ledger.ts";
 import { MountedFile } from "./mounted-file.ts";
+import { displaced } from "./refusals.ts";
 
 export interface MountedFilesPorts {
   readonly kernel: Kernel;
@@ -53,6 +54,15 @@ export class MountedFiles {
   /** Whether its path means it: not once another file was moved there. */
   hasPath(file: MountedFile): boolean {
     return this.#byPath.get(file.path) === file;
+  }
+
+  /** Why a file is not what its block says, although it should be. */
+  unsaved(file: MountedFile): UnsavedFile | undefined {
+    const { path, block, toldUnsaved } = file;
+    const other = this.#byPath.get(path);
+    if (other === file) return toldUnsaved;
+    // Nothing makes it again there.
+    return { path, block_id: block, why: displaced(file, other).message };
   }
 
   /** Those that are or were last there. */

@@ -140,8 +140,11 @@ export class Mounts implements AsyncDisposable {
   /** Why the file of a block is not what the block says, although it should be. */
   unsaved(block: string): UnsavedFile | undefined {
     if (!block.startsWith("@")) return undefined;
-    if (this.#mounts.has(mountOf(block))) return this.fileOf(block)?.file.toldUnsaved;
-    return { path: block, block_id: block, why: "Its folder is not mounted now." };
+    const files = this.#mounts.get(mountOf(block))?.source.files;
+    if (files === undefined)
+      return { path: block, block_id: block, why: "Its folder is not mounted now." };
+    const file = files.of(block);
+    return file && files.unsaved(file);
   }
 
   /** Those that cannot be mounted now, and why. */
