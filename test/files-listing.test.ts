@@ -1,4 +1,6 @@
+import { execFileSync } from "node:child_process";
 import {
+  chmodSync,
   mkdirSync,
   readdirSync,
   renameSync,
@@ -16,7 +18,9 @@ import { Listing } from "../src/files/listing.ts";
 import { scan } from "../src/files/scan.ts";
 import { scaled, seed } from "./support/counts.ts";
 import { Mounted } from "./support/mounted.ts";
+import { asOrdinaryUser } from "./support/ordinary-user.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
+import { makeOutside, makeRoot } from "./support/ways-out.ts";
 
 const NAMES = ["a", "a-b", "a.b", "a0", "b", "B", "é", "z z", "node_modules", "x.log"];
 const PATTERNS = [undefined, "*.log", "/a", "a/**", "/a/b/*", "**/z z", "{a,b}/B", "b/"];
@@ -112,4 +116,89 @@ test("what is ignored is listed when it is asked for, with what is below it, but
     );
   expect(await paths({})).toEqual([".gitignore", "kept"]);
   expect(await paths({ ignored: true })).toEqual([".gitignore", "kept", "out/deep/made"]);
+});
+
+/** Each path with how it is listed; none may keep the others from it. */
+async function listed(mounted: Mounted): Promise<{ [path: string]: string }> {
+  interface Listed {
+    readonly path: string;
+    readonly permission: string;
+    readonly status: string;
+  }
+  const { files } = await mounted.call<{ files: Listed[] }>("file_list", {});
+  return Object.fromEntries(
+    files.map(({ path, permission, status }) => [path, `${permission} ${status}`]),
+  );
+}
+
+test("every link is listed as what it leads to, wherever that is", async () => {
+  using place = temporaryFolder();
+  const root = join(makeOutside(place.path), "root");
+  makeRoot(root);
+  execFileSync("mkfifo", [join(root, "pipe")]);
+  symlinkSync("pipe", join(root, "to-pipe"));
+  symlinkSync("pipe/below", join(root, "below-pipe"));
+  symlinkSync(".", join(root, "to-root"));
+  writeFileSync(join(root, "zeros"), new Uint8Array(9));
+  symlinkSync("zeros", join(root, "to-zeros"));
+  await using mounted = await Mounted.with({}, { folder: root });
+  const nowhere = "none unreadable";
+  const text = "read_write not_loaded";
+  expect(await listed(mounted)).toEqual({
+    "absolute-in": text,
+    "back-in": text,
+    "below-pipe": nowhere,
+    "chain-in": text,
+    "chain-in-2": text,
+    circle: nowhere,
+    "circle-2": nowhere,
+    "dangling-in": nowhere,
+    inside: "none folder",
+    "notes.txt": text,
+    "out-absolute": nowhere,
+    "out-chain": nowhere,
+    "out-chain-2": nowhere,
+    "out-chain-3": nowhere,
+    "out-dangling": nowhere,
+    "out-dangling-folder": nowhere,
+    "out-file": nowhere,
+    "out-folder": nowhere,
+    "prefix-twin": nowhere,
+    "proc-cwd": nowhere,
+    "proc-root": nowhere,
+    slash: nowhere,
+    "sub/deep-out": nowhere,
+    "sub/in.txt": text,
+    "to-pipe": nowhere,
+    "to-root": "none folder",
+    "to-zeros": "read_write binary",
+    up: nowhere,
+    zeros: "read_write binary",
+  });
+  // What is listed as a folder is read as one, and what it leads to has a block as soon as the link is read.
+  await expect(mounted.text("inside")).rejects.toMatchObject({
+    code: "not_on_disk",
+    message: "sub is a folder: give the path of a file in it.",
+  });
+  expect(await mounted.text("chain-in")).toBe("notes");
+  expect(await listed(mounted)).toMatchObject({
+    "chain-in": "read_write synced",
+    "notes.txt": "read_write synced",
+  });
+});
+
+test("a link into a folder that cannot be entered is listed, with all others", async () => {
+  await asOrdinaryUser(async () => {
+    await using mounted = await Mounted.with({ "a.txt": "a\n", "closed/b.txt": "b\n" });
+    symlinkSync("closed/b.txt", mounted.path("to-b"));
+    chmodSync(mounted.path("closed"), 0o000);
+    try {
+      expect(await listed(mounted)).toEqual({
+        "a.txt": "read_write not_loaded",
+        "to-b": "none unreadable",
+      });
+    } finally {
+      chmodSync(mounted.path("closed"), 0o755);
+    }
+  });
 });

@@ -2,6 +2,7 @@ import { chmodSync, rmSync, utimesSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { type FileStatus, fileStatuses } from "../src/files/file-status.ts";
 import { type Answer, Mounted } from "./support/mounted.ts";
+import { asOrdinaryUser } from "./support/ordinary-user.ts";
 
 const FIVE = "1\n2\n3\n4\n5\n";
 const MANUAL = '[mount]\nsave = "manual"\n';
@@ -47,19 +48,6 @@ describe("a file that is no text says why, with a block and without", () => {
     expect(new Set(listed.files.map(({ status }) => status))).toEqual(new Set(["not_loaded"]));
   });
 });
-
-const NOBODY = 65_534;
-
-/** Root may enter what others may not. */
-async function asOrdinaryUser(run: () => Promise<void>): Promise<void> {
-  const isRoot = process.geteuid?.() === 0;
-  if (isRoot) process.seteuid?.(NOBODY);
-  try {
-    await run();
-  } finally {
-    if (isRoot) process.seteuid?.(0);
-  }
-}
 
 describe("a file that cannot be looked at", () => {
   test("says why, and keeps nobody from the others", async () => {

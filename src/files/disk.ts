@@ -28,6 +28,7 @@ const PAUSE = 10;
 const LOOKS = 20;
 /** What the gate of paths and handles says of a place in which there is something else than a file. */
 const NO_FILE = ["disk_moved", "outside", "invalid_argument"];
+const NO_TARGET = [...NO_FILE, "file_unreadable"];
 
 export interface DiskPorts {
   readonly timers: Timers;
@@ -63,13 +64,13 @@ export class Disk {
     return this.#folder.resolve(given);
   }
 
-  /** What a link leads to; undefined when that is nothing, or outside. */
-  target(path: string): string | undefined {
+  /** What a link leads to; undefined when that is nothing, outside, in a circle, or cannot be looked at. */
+  target(path: string): Place | undefined {
     try {
       const place = this.#folder.resolve(path);
-      return place.kind === "absent" ? undefined : place.path;
+      return place.kind === "absent" ? undefined : place;
     } catch (error) {
-      if (error instanceof KumikoError && NO_FILE.includes(error.code)) return undefined;
+      if (error instanceof KumikoError && NO_TARGET.includes(error.code)) return undefined;
       throw error;
     }
   }

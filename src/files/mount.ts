@@ -55,17 +55,12 @@ export interface ListedFile {
   readonly loaded: boolean;
   readonly dirty: boolean;
   readonly conflict: boolean;
-  readonly status: FileStatus;
+  /** `folder`: a link that leads to one. */
+  readonly status: FileStatus | "folder";
 }
 
-/** What a link is that leads to no file of the folder. */
-const NOWHERE = {
-  permission: "none",
-  loaded: false,
-  dirty: false,
-  conflict: false,
-  status: "unreadable",
-} as const;
+/** What a link is that leads to no file of the folder: nobody may read or change anything by it. */
+const NO_FILE = { permission: "none", loaded: false, dirty: false, conflict: false } as const;
 
 /** A folder with its rules: who may do what there, what is in it, how each file stands. */
 export class Mount implements AsyncDisposable {
@@ -334,19 +329,21 @@ export class Mount implements AsyncDisposable {
     const inConflict = new Set(this.#options.conflicts.list().map(({ block }) => block));
     const files = await Promise.all(
       page.files.map(async ({ path, size, isLink }): Promise<ListedFile> => {
-        const target = isLink ? this.source.disk.target(path) : path;
-        // Nobody may do anything by a link that leads out of the folder, or to nothing.
-        if (target === undefined) return { path, size, ...NOWHERE };
-        const file = this.source.files.at(path);
+        const target = isLink ? this.source.disk.target(path) : { path, kind: "file" };
+        if (target === undefined) return { path, size, ...NO_FILE, status: "unreadable" };
+        if (target.kind === "folder") return { path, size, ...NO_FILE, status: "folder" };
+        const file = this.source.files.at(target.path);
         return {
           path,
           size,
-          permission: this.rules.levelOf(target).level,
+          permission: this.rules.levelOf(target.path).level,
           loaded: file !== undefined,
           dirty: file?.ahead ?? false,
           conflict: file !== undefined && inConflict.has(file.block),
           status:
-            file === undefined ? this.source.standing.glance(path) : await this.statusOf(path),
+            file === undefined
+              ? this.source.standing.glance(target.path)
+              : await this.statusOf(target.path),
         };
       }),
     );

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { defineTool } from "../../tools/index.ts";
+import { fileStatuses } from "../file-status.ts";
 import { Mounts } from "../mounts.ts";
 import { ownMount } from "../places.ts";
-import { fileStatus } from "./shared.ts";
 
 const LIMIT = 200;
 
@@ -10,7 +10,7 @@ export const fileList = defineTool({
   name: "file_list",
   description:
     "Lists the files of a folder, also those that no block was made of yet, in the order of their paths. Ignored files and " +
-    "what is below ignored folders are left out unless asked for.",
+    "what is below ignored folders are left out unless asked for. A link is listed as the file that it leads to.",
   writes: false,
   input: z.strictObject({
     mount: z
@@ -28,11 +28,17 @@ export const fileList = defineTool({
       z.strictObject({
         path: z.string(),
         size: z.int(),
-        permission: z.string().describe("the level of the rule for it"),
+        permission: z
+          .string()
+          .describe(
+            "the level of the rule for it; none for a link that leads to no file of the folder",
+          ),
         loaded: z.boolean().describe("whether it has a block"),
         dirty: z.boolean().describe("whether the block is ahead of the file"),
         conflict: z.boolean(),
-        status: fileStatus,
+        status: z
+          .enum([...fileStatuses, "folder"])
+          .describe("how the block and the file stand to one another; folder: a link to one"),
       }),
     ),
     after: z.string().optional().describe("there are more: pass it as after"),
