@@ -44,6 +44,7 @@ function clash(left: EditOperation, right: EditOperation): boolean {
 /** EDIT-2 to EDIT-5 on an array of lines: what each line of the old text becomes. */
 function editedLines({ lines, finalNewline }: Lines, operations: readonly EditOperation[]): Lines {
   const result: string[] = [];
+  const hasReturns = lines.some((line) => line.includes("\r"));
   for (let line = 0; line <= lines.length; line++) {
     for (const each of operations) {
       if (each.op === "insert" && each.line === line) result.push(...linesOfContent(each.content));
@@ -59,6 +60,9 @@ function editedLines({ lines, finalNewline }: Lines, operations: readonly EditOp
     });
     if (line < lines.length && !taken) result.push(lines[line]!);
   }
+  const last = result.at(-1);
+  if (!finalNewline && !hasReturns && last?.endsWith("\r") === true)
+    result[result.length - 1] = last.slice(0, -1);
   return { lines: result, finalNewline };
 }
 
@@ -262,6 +266,22 @@ describe("line edits", () => {
       expect({ code, facts }).toEqual({ code: "base_required", facts: { version: 1 } });
     }
   });
+
+  test.each([
+    ["a\nb", { op: "replace", start_line: 1, end_line: 2, content: "B\r\n" }, "a\nB"],
+    ["a\nb", { op: "insert", line: 2, content: "c\r\n" }, "a\nb\nc"],
+    ["a\nb", { op: "insert", line: 2, content: "c\r\nd\r" }, "a\nb\nc\r\nd"],
+    ["a\nb", { op: "insert", line: 1, content: "c\r\n" }, "a\nc\r\nb"],
+    ["a\nb\n", { op: "insert", line: 2, content: "c\r\n" }, "a\nb\nc\r\n"],
+    ["a\r\nb", { op: "insert", line: 2, content: "c\r\n" }, "a\r\nb\nc\r"],
+  ] as const)(
+    "EDIT-3: of a line end that %j lacks no half is left by %j",
+    (text, operation, wanted) => {
+      const document = documentOf(text);
+      document.commit(translateEdit(document, [operation], 1), stamp("claude", "e1"));
+      expect(document.read()).toBe(wanted);
+    },
+  );
 
   test("EDIT-7: a replacement touches no whole word that old and new text share at their ends", () => {
     const words = /[\p{L}\p{N}\p{M}_\u{10000}-\u{10ffff}]+|[^]/gu;

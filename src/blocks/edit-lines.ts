@@ -1,4 +1,11 @@
-import { checkWellFormed, KumikoError, lineCount, lineStart } from "../base/index.ts";
+import {
+  checkWellFormed,
+  endsWithNewline,
+  KumikoError,
+  lineCount,
+  lineStart,
+  type PositionedText,
+} from "../base/index.ts";
 import type { EditOperation } from "../protocol/index.ts";
 import { conflictError } from "./conflict.ts";
 import { type LineHunk, placeHunks, sameLines } from "./line-hunks.ts";
@@ -25,7 +32,18 @@ export function translateEdit(
   const hunks = operations.map((operation, index) => toHunk(base, operation, index));
   const joined = joinTouching(hunks);
   for (const hunk of joined) checkExpected(target, base, hunk);
-  return sequential(placeHunks(target, base, joined.map(toSingle)));
+  return sequential(placeHunks(target, base, withoutHalfEnd(base.text, joined.map(toSingle))));
+}
+
+/** Where no newline follows, a `\r` would be half of a line end: it is not brought into a text that has none. */
+function withoutHalfEnd(text: PositionedText, hunks: readonly LineHunk[]): readonly LineHunk[] {
+  const hunk = hunks.at(-1);
+  const last = hunk?.lines.at(-1);
+  if (hunk === undefined || last?.endsWith("\r") !== true) return hunks;
+  const isEnded = text.length === 0 || endsWithNewline(text) || hunk.end < lineCount(text);
+  if (isEnded || text.slice(0, text.length).includes("\r")) return hunks;
+  const lines = [...hunk.lines.slice(0, -1), last.slice(0, -1)];
+  return [...hunks.slice(0, -1), { ...hunk, lines }];
 }
 
 /** One trailing newline of the content is ignored, so that "" and "\n" are both one empty line. */
