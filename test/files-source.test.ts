@@ -136,6 +136,36 @@ describe("a file of a mounted folder", () => {
     expect(mounted.bytes("utf16.txt").toString("utf16le")).toBe("\uFEFFone\r\nTWO\r\nthree");
   });
 
+  it("with CRLF is edited by who says \\r\\n as by who says \\n, and its block gets no return", async () => {
+    const text = "one\r\ntwo\r\nthree\r\nfour";
+    await using mounted = await Mounted.with({ "a.txt": text });
+    const written: string[] = [];
+    const edited = async (tool: string, input: object): Promise<void> => {
+      await mounted.call(tool, { block_id: "a.txt", ...input });
+      expect(await mounted.text("a.txt")).not.toContain("\r");
+      written.push(mounted.read("a.txt"));
+    };
+    const lines = (start: number, end: number, content: string, expected_text?: string) => {
+      const range = { start_line: start, end_line: end };
+      return { operations: [{ op: "replace", ...range, content, expected_text }] };
+    };
+    await mounted.text("a.txt");
+    await edited("block_replace", { old: "one\r\ntwo", new: "1\r\n2" });
+    await edited("block_edit", lines(0, 1, "one\r", "1\r"));
+    await edited("block_edit", lines(0, 2, "I\r\nII\r\n", "one\r\n2\r\n"));
+    await edited("block_edit", lines(3, 4, "IV\r\n"));
+    await edited("block_edit", { operations: [{ op: "insert", line: 4, content: "V\r\nVI\r\n" }] });
+    await edited("block_replace", { old: "three", new: "III\r\nIII b" });
+    expect(written).toEqual([
+      "1\r\n2\r\nthree\r\nfour",
+      "one\r\n2\r\nthree\r\nfour",
+      "I\r\nII\r\nthree\r\nfour",
+      "I\r\nII\r\nthree\r\nIV",
+      "I\r\nII\r\nthree\r\nIV\r\nV\r\nVI",
+      "I\r\nII\r\nIII\r\nIII b\r\nIV\r\nV\r\nVI",
+    ]);
+  });
+
   it("that is no text is refused as such, listed and never touched", async () => {
     const bytes = new Uint8Array([1, 0, 2, 255]);
     await using mounted = await Mounted.with({

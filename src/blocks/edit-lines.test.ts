@@ -135,6 +135,20 @@ function toggledNewline(text: string): string {
   return text.endsWith("\n") ? text.slice(0, -1) : `${text}\n`;
 }
 
+/** What it expects, and what it writes when it expects a line end, as a writer of CRLF would say it. */
+function withReturns(operation: EditOperation, ends: boolean): EditOperation {
+  if (operation.op === "insert" || operation.expected_text === undefined) return operation;
+  const expected_text = crlf(operation.expected_text, ends);
+  if (operation.op === "delete" || !expected_text.includes("\r"))
+    return { ...operation, expected_text };
+  return { ...operation, expected_text, content: crlf(operation.content, ends) };
+}
+
+/** With a return behind a last line that lacks its end, too. */
+function crlf(text: string, ends: boolean): string {
+  return text.replaceAll("\n", "\r\n") + (ends && !text.endsWith("\n") ? "\r" : "");
+}
+
 describe("line edits", () => {
   test("EDIT-2, EDIT-3, EDIT-4, EDIT-5: equal edits of an array of lines", () => {
     fc.assert(
@@ -265,6 +279,43 @@ describe("line edits", () => {
       const { code, facts } = refusal(() => translateEdit(document, operations, undefined));
       expect({ code, facts }).toEqual({ code: "base_required", facts: { version: 1 } });
     }
+  });
+
+  test("EDIT-10: CRLF in what is expected gives what LF gives, where the text has no return", () => {
+    const plain = textOfLines.map((text) => text.replaceAll("\r", ""));
+    const wishes = fc.array(fc.tuple(wish, fc.boolean()), { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(plain, wishes, fc.boolean(), (text, all, isPast) => {
+        const operations: EditOperation[] = [];
+        const windows: EditOperation[] = [];
+        for (const [each, ends] of all) {
+          const operation = fitting(text, { ...each, content: each.content.replaceAll("\r", "") });
+          if (operations.some((other) => clash(other, operation))) continue;
+          operations.push(operation);
+          windows.push(withReturns(operation, ends));
+        }
+        const document = documentOf(text);
+        if (isPast) document.commit([{ at: 0, remove: 0, insert: "# new\n" }], stamp("amy", "e0"));
+        expect(translateEdit(document, windows, 1)).toEqual(translateEdit(document, operations, 1));
+      }),
+      fcOptions(3000),
+    );
+  });
+
+  test("EDIT-10: where the text has a return, one that is expected is text", () => {
+    const document = documentOf("one\ntwo\rthree\n");
+    const operation: EditOperation = {
+      op: "replace",
+      start_line: 0,
+      end_line: 1,
+      content: "1\r\n",
+      expected_text: "one\r\n",
+    };
+    expect(refusal(() => translateEdit(document, [operation], 1)).code).toBe("conflict");
+    document.commit([{ at: 7, remove: 1, insert: "" }], stamp("amy", "e1"));
+    // Also where only the version that was read has one: what is expected of it was read in it.
+    expect(refusal(() => translateEdit(document, [operation], 1)).code).toBe("conflict");
+    expect(translateEdit(document, [operation], 2)).toEqual([{ at: 0, remove: 3, insert: "1" }]);
   });
 
   test.each([

@@ -9,6 +9,7 @@ import {
 import type { EditOperation } from "../protocol/index.ts";
 import { conflictError } from "./conflict.ts";
 import { type LineHunk, placeHunks, sameLines } from "./line-hunks.ts";
+import { plainOperations } from "./plain-ends.ts";
 import { baseRequired } from "./splice-text.ts";
 import { type Base, baseOf, type EditTarget, sequential } from "./translation.ts";
 import type { Splice } from "./types.ts";
@@ -29,7 +30,9 @@ export function translateEdit(
   );
   if (baseVersion === undefined && !allExpected) throw baseRequired(target);
   const base = baseOf(target, baseVersion);
-  const hunks = operations.map((operation, index) => toHunk(base, operation, index));
+  const hunks = plainOperations(target, operations, base.version).map((operation, index) =>
+    toHunk(base, operation, index),
+  );
   const joined = joinTouching(hunks);
   for (const hunk of joined) checkExpected(target, base, hunk);
   return sequential(placeHunks(target, base, withoutHalfEnd(base.text, joined.map(toSingle))));

@@ -1,4 +1,7 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { anyText } from "../../test/support/arbitrary-text.ts";
+import { fcOptions } from "../../test/support/counts.ts";
 import { edited, loaded, refusal } from "../../test/support/edited-documents.ts";
 import { translateReplace } from "./replace-text.ts";
 
@@ -57,6 +60,46 @@ describe("translateReplace", () => {
     ];
     edited(document, translateReplace(document, { find: { matches }, occurrence: "all" }));
     expect(document.read()).toBe("v1=k1,v2=k2");
+  });
+
+  test("EDIT-10: CRLF in old gives what LF gives, where the text has no return", () => {
+    const crlf = (text: string): string => text.replaceAll("\n", "\r\n");
+    const plain = anyText().map((text) => text.replaceAll("\r", ""));
+    fc.assert(
+      fc.property(plain, plain, fc.nat(), fc.nat(9), (text, by, from, length) => {
+        const chars = [...text];
+        const start = from % (chars.length + 1);
+        const old = chars.slice(start, start + length).join("");
+        fc.pre(old.includes("\n"));
+        using document = loaded(text);
+        const replaced = (find: { old: string; new: string }) =>
+          translateReplace(document, { find, occurrence: "all" });
+        expect(replaced({ old: crlf(old), new: crlf(by) })).toEqual(replaced({ old, new: by }));
+      }),
+      fcOptions(1000),
+    );
+  });
+
+  test("EDIT-10: a return at the end of old is the line end behind it", () => {
+    using document = loaded("ones\none\ntwo\none");
+    for (const by of ["1", "1\r"]) {
+      const splices = translateReplace(document, { find: { old: "one\r", new: by } });
+      expect(splices).toEqual([{ at: 5, remove: 3, insert: "1" }]);
+    }
+    const alone = refusal(document, () =>
+      translateReplace(document, { find: { old: "\r", new: "" } }),
+    );
+    expect(alone.code).toBe("not_found");
+  });
+
+  test("EDIT-10: where the text has a return, one in old is text", () => {
+    using document = loaded("one\ntwo\r\n");
+    const error = refusal(document, () =>
+      translateReplace(document, { find: { old: "one\r\n", new: "1\r\n" } }),
+    );
+    expect(error.code).toBe("not_found");
+    edited(document, translateReplace(document, { find: { old: "two\r\n", new: "2\r\n" } }));
+    expect(document.read()).toBe("one\n2\r\n");
   });
 
   test("BASE-1: matches of a past version are carried to the current text", () => {

@@ -3,6 +3,7 @@ import { splitText } from "./diff/lines.ts";
 import { type RangeChange, translateRanges } from "./edit-ranges.ts";
 import { closestPlace } from "./patch/closest.ts";
 import { LineIndex } from "./patch/line-index.ts";
+import { plainReplacement } from "./plain-ends.ts";
 import { baseOf, type EditTarget } from "./translation.ts";
 import type { Splice } from "./types.ts";
 
@@ -22,11 +23,13 @@ export interface ReplaceRequest {
 
 /** Replaces by content. */
 export function translateReplace(target: EditTarget, request: ReplaceRequest): Splice[] {
-  const { find, occurrence = "unique", base } = request;
+  const { occurrence = "unique", base } = request;
+  const find =
+    "matches" in request.find ? request.find : plainReplacement(target, request.find, base);
   const matches =
     "matches" in find ? find.matches : literalMatches(target.read(base), find.old, find.new);
   const { text } = baseOf(target, base);
-  if (matches.length === 0) throw notFound(target, request);
+  if (matches.length === 0) throw notFound(target, { ...request, find });
   return translateRanges(target, chosen(text, matches, occurrence), base);
 }
 
