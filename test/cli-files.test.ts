@@ -321,6 +321,27 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     expect(err).toMatch(/kumiko\.toml.*line 3.*column 9/s);
   });
 
+  test("a rule of the command line says what asks whatever its level, and that is explained", async () => {
+    await using project = await Project.make(way);
+    const flag = "src/**=read_write!change,delete";
+    const wrong = await project.run(["mount", ".", "--rule", "src/**=read_write!chang"]);
+    expect(wrong.code).toBe(2);
+    expect(wrong.err).toContain('Did you mean "change"?');
+    await project.fine(["mount", ".", "--rule", flag]);
+    expect(await project.fine(["mounts"])).toContain(`--rule '${flag}'\n`);
+    expect(await project.json(["rules", "test", "src/main.ts"])).toMatchObject({
+      level: "read_write",
+      looked: [{ pattern: "src/**", from: "flag", escalate: ["change", "delete"], matched: true }],
+    });
+    const told = await project.fine(["rules", "test", "src/main.ts"]);
+    expect(told).toContain("> src/**  read_write!change,delete  flag\n");
+    expect(told).toMatch(/append +allow +allow\n/);
+    expect(told).toMatch(/change +ask +allow\n/);
+    expect(told).toContain('"src/**" is read_write and escalates it (flag)');
+    for (const verb of ["mount", "serve"])
+      expect(await project.fine([verb, "--help"])).toMatch(/'src\/\*\*=read_write!delete'/);
+  });
+
   test("a rule for everything opens nothing that is protected, and that is told", async () => {
     await using project = await Project.make(way);
     project.write("kumiko.toml", '[[rule]]\npath = "**"\nlevel = "admin"\n');

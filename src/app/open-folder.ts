@@ -8,7 +8,7 @@ import type { RegisteredFolder } from "./folders.ts";
 export interface FoundFolder extends RegisteredFolder {
   /** Its files are written only when somebody says so. */
   readonly manual?: boolean | undefined;
-  /** Those that it was mounted with, each `pattern=level`. */
+  /** Those that it was mounted with, each as `--rule` takes it. */
   readonly rules?: readonly string[] | undefined;
   /** Why its files cannot be used, or what is wrong with it. */
   readonly trouble?: string | undefined;

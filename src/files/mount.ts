@@ -27,7 +27,7 @@ export interface MountSettings {
   readonly root: string;
   /** Files are written only when somebody says so. */
   readonly manual?: boolean | undefined;
-  /** Rules before those of the file, each `pattern=level`. */
+  /** Rules before those of the file, each as `--rule` takes it. */
   readonly rules?: readonly string[] | undefined;
 }
 

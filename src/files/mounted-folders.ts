@@ -25,7 +25,7 @@ export interface MountedFolder {
   readonly unsaved: number;
   readonly conflicts: number;
   readonly manual: boolean;
-  /** Those that it was mounted with, each `pattern=level`. */
+  /** Those that it was mounted with, each as `--rule` takes it. */
   readonly rules: string[];
   /** What is wrong with it now. */
   readonly trouble?: string | undefined;

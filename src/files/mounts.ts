@@ -160,7 +160,7 @@ export class Mounts implements AsyncDisposable {
     return [...this.failed(), ...others];
   }
 
-  /** The rules with which a folder was mounted, each `pattern=level`: they go before those of its file. */
+  /** The rules with which a folder was mounted, each as `--rule` takes it: they go before those of its file. */
   rulesGiven(name: string): readonly string[] {
     return this.#settings.get(name)?.rules ?? [];
   }

@@ -61,12 +61,15 @@ describe("the order of rules", () => {
 
   it("is explained, with what each operation would be", () => {
     const rules = ruled(["docs/**", "append"], ["src/**", "human"], ["*", "admin"]);
-    const found = folder({ rules }).explain("src/./a.ts");
+    const flags = [parseRuleFlag("x=admin!delete")];
+    const found = folder({ rules, flags }).explain("src/./a.ts");
     expect(found.path).toBe("src/a.ts");
     expect(found.level).toBe("human");
+    const escalate: string[] = [];
     expect(found.looked).toEqual([
-      { pattern: "docs/**", from: "kumiko.toml line 2", level: "append", matched: false },
-      { pattern: "src/**", from: "kumiko.toml line 5", level: "human", matched: true },
+      { pattern: "x", from: "flag", level: "admin", escalate: ["delete"], matched: false },
+      { pattern: "docs/**", from: "kumiko.toml line 2", level: "append", escalate, matched: false },
+      { pattern: "src/**", from: "kumiko.toml line 5", level: "human", escalate, matched: true },
     ]);
     expect(
       found.operations.map(({ operation, agent, person }) => [

@@ -26,7 +26,12 @@ export interface Explanation {
   readonly path: string;
   readonly level: Level;
   /** Every rule that was looked at, in order; the last one matched. */
-  readonly looked: readonly (RuleName & { readonly level: Level; readonly matched: boolean })[];
+  readonly looked: readonly (RuleName & {
+    readonly level: Level;
+    /** What it makes an ask of, whatever the level. */
+    readonly escalate: readonly Escalation[];
+    readonly matched: boolean;
+  })[];
   /** What protects it, and whether the rule that matched names it; one that does not gives no more than this. */
   readonly protections: readonly {
     readonly pattern: string;
@@ -140,8 +145,8 @@ export class FolderRules {
     const all = [...this.#written, ...this.#protections.all, ...this.#defaults];
     const at = all.indexOf(matched);
     return all.slice(0, at + 1).map((each, index) => {
-      const { rule, level } = "rule" in each ? each : builtIn(each);
-      return { ...rule, level, matched: index === at };
+      const { rule, level, escalate } = "rule" in each ? each : builtIn(each);
+      return { ...rule, level, escalate, matched: index === at };
     });
   }
 }

@@ -145,7 +145,7 @@ function listed(words: readonly string[]): string {
   return all.length === 1 ? all[0]! : `${all.slice(0, -1).join(", ")} or ${all.at(-1)!}`;
 }
 
-function oneOf(given: string, words: readonly string[]): string {
+export function oneOf(given: string, words: readonly string[]): string {
   const near = nearest(given, words);
   return near === undefined
     ? `Write ${listed(words)}.`

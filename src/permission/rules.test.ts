@@ -2,6 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fcOptions } from "../../test/support/counts.ts";
 import { refusal } from "../../test/support/refusal.ts";
+import { escalations } from "./decision.ts";
+import { levels } from "./levels.ts";
 import { parseRuleFlag, parseRules } from "./rules.ts";
 
 describe("rules that can be read", () => {
@@ -57,6 +59,43 @@ describe("rules that can be read", () => {
     expect(refusal(() => parseRuleFlag("docs/**")).code).toBe("invalid_argument");
     expect(refusal(() => parseRuleFlag("docs/**=none")).message).toContain("read_only");
     expect(refusal(() => parseRuleFlag("a**=admin")).code).toBe("invalid_pattern");
+  });
+
+  it("given as flags escalate what the same rule of a file does", () => {
+    const some = fc.uniqueArray(fc.constantFrom(...escalations), { minLength: 1 });
+    const path = fc.constantFrom("src/**", "a=b", "[!a]*", "x!read");
+    fc.assert(
+      fc.property(path, fc.constantFrom(...levels), some, fc.boolean(), (at, level, ops, wide) => {
+        const list = ops.map((each) => `"${each}"`).join(", ");
+        const [written] = parseRules(
+          rule(`'${at}'`, `level = "${level}"\nescalate = [${list}]`),
+        ).files;
+        const flag = wide
+          ? `${at} = ${level} ! ${ops.join(" , ")}`
+          : `${at}=${level}!${ops.join(",")}`;
+        expect(parseRuleFlag(flag)).toEqual({ ...written, from: "flag" });
+      }),
+      fcOptions(200),
+    );
+  });
+
+  it.each([
+    [
+      "a=read_write!delet",
+      'There is no operation "delet" in the rule "a=read_write!delet". Did you mean "delete"?',
+    ],
+    [
+      "a=read_write!",
+      'There is no operation "" in the rule "a=read_write!". Write "read", "append", "change" or "delete".',
+    ],
+    ["a=read_write!delete,", 'There is no operation ""'],
+    ["a=read_write!delete!change", 'There is no operation "delete!change"'],
+    ["a=read_write,delete", "pattern=level!operation"],
+    ["a!delete=read_write!x=y", "pattern=level!operation"],
+  ])("given as the flag %s are refused with what to write", (flag, says) => {
+    const { code, message } = refusal(() => parseRuleFlag(flag));
+    expect(code).toBe("invalid_argument");
+    expect(message).toContain(says);
   });
 });
 

@@ -1,7 +1,7 @@
 import { compileGlob, type Glob, KumikoError } from "../base/index.ts";
 import { type Escalation, escalations } from "./decision.ts";
 import { type Level, levels } from "./levels.ts";
-import { isTable, type Path, quoted, RulesText } from "./rules-text.ts";
+import { isTable, oneOf, type Path, quoted, RulesText } from "./rules-text.ts";
 
 /** One pattern of one rule: a rule with a list of patterns is several of these. */
 export interface FileRule {
@@ -50,19 +50,35 @@ export function unreadRules(from: string): Pick<Rules, "conversations"> {
   };
 }
 
-/** A rule of the command line: `docs/**=read_only`. */
+/** A rule of the command line: `docs/**=read_only`, or with what asks whatever the level: `src/**=read_write!delete`. */
 export function parseRuleFlag(flag: string): FileRule {
   const at = flag.lastIndexOf("=");
-  const level = levels.find((each) => each === flag.slice(at + 1).trim());
+  const [word = "", ...rest] = flag.slice(at + 1).split("!");
+  const level = levels.find((each) => each === word.trim());
   if (at < 1 || level === undefined) {
     throw new KumikoError(
       "invalid_argument",
-      `The rule ${quoted(flag)} is not written pattern=level; levels are ${levels.join(", ")}.`,
-      { value: flag, levels: [...levels] },
+      `The rule ${quoted(flag)} is not written pattern=level or pattern=level!operation,operation; ` +
+        `levels are ${levels.join(", ")}, operations that are to ask ${escalations.join(", ")}.`,
+      { value: flag, levels: [...levels], operations: [...escalations] },
     );
   }
   const { pattern } = compileGlob(flag.slice(0, at).trim());
-  return { pattern, level, escalate: [], from: "flag" };
+  const escalate = rest.length === 0 ? [] : askedOperations(flag, rest.join("!"));
+  return { pattern, level, escalate, from: "flag" };
+}
+
+function askedOperations(flag: string, operations: string): Escalation[] {
+  return operations.split(",").map((each) => {
+    const word = each.trim();
+    const found = escalations.find((one) => one === word);
+    if (found !== undefined) return found;
+    throw new KumikoError(
+      "invalid_argument",
+      `There is no operation ${quoted(word)} in the rule ${quoted(flag)}. ${oneOf(word, escalations)}`,
+      { value: flag, operation: word, operations: [...escalations] },
+    );
+  });
 }
 
 function fileRules(read: RulesText, index: number): FileRule[] {

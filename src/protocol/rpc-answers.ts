@@ -62,7 +62,7 @@ const mountedFolder = z.strictObject({
   unsaved: z.int().describe("whose blocks are ahead of the disk"),
   conflicts: z.int(),
   manual: z.boolean(),
-  rules: z.array(z.string()).describe("that it was mounted with, each pattern=level"),
+  rules: z.array(z.string()).describe("that it was mounted with, each as --rule takes it"),
   trouble: z.string().optional().describe("what is wrong with it now"),
 });
 
@@ -173,6 +173,7 @@ export const rpcAnswers = {
             pattern: z.string(),
             from: z.string().describe("where the rule stands"),
             level: z.string(),
+            escalate: z.array(z.string()).optional().describe("these ask, whatever the level says"),
             matched: z.boolean(),
           }),
         )

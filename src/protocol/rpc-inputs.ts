@@ -142,7 +142,9 @@ export const rpcInputs = {
         .array(z.string().min(1).max(1100))
         .max(100)
         .optional()
-        .describe("each pattern=level, before those of kumiko.toml; by default as they were"),
+        .describe(
+          "each pattern=level or pattern=level!operation,operation, before those of kumiko.toml; by default as they were",
+        ),
       ...said,
     }),
     unmount: z.strictObject({ mount: path.describe("its name or its folder"), ...said }),

@@ -13,8 +13,8 @@ export function mountingOptions(command: Command): Command {
     .option("--manual-save", "write files only on kumiko file save; it stays so")
     .option("--no-manual-save", "write them at once again")
     .option(
-      "--rule <pattern=level>",
-      "before the rules of kumiko.toml: 'docs/**=read_only'; several times; they stay until others are given",
+      "--rule <pattern=level[!operations]>",
+      "before the rules of kumiko.toml: 'docs/**=read_only', or 'src/**=read_write!delete' to have what is named behind ! asked for (read, append, change, delete; a comma between); several times; they stay until others are given",
       (rule: string, before: readonly string[]) => [...before, rule],
       [],
     )

@@ -42,7 +42,7 @@ function explanation(terminal: Terminal, explained: Explained): string[] {
   const passed = looked.filter(({ from, matched: hit }) => from === BUILT_IN && !hit);
   const told = looked.filter((each) => !passed.includes(each));
   const patterns = widest(told.map(({ pattern }) => pattern));
-  const levels = widest(told.map(({ level: each }) => each));
+  const levels = widest(told.map(levelWithAsks));
   const names = widest(operations.map(({ operation }) => operation));
   const verdicts = operations.flatMap(({ agent, person }) => [agent, person]);
   const why = ["ask", "deny"].flatMap(
@@ -63,8 +63,9 @@ function explanation(terminal: Terminal, explained: Explained): string[] {
     `${bold(terminal, name)} is ${bold(terminal, level)} ${dim(terminal, `in @${mount}, by "${decisive?.pattern ?? matched.pattern}" (${by})`)}`,
     "",
     "Looked at, in this order; the first that matches decides:",
-    ...told.map(({ pattern, from, level: each, matched: hit }) => {
-      const row = `  ${hit ? ">" : " "} ${pattern.padEnd(patterns)}  ${each.padEnd(levels)}  ${from}`;
+    ...told.map((each) => {
+      const { pattern, from, matched: hit } = each;
+      const row = `  ${hit ? ">" : " "} ${pattern.padEnd(patterns)}  ${levelWithAsks(each).padEnd(levels)}  ${from}`;
       return hit ? row : dim(terminal, row);
     }),
     ...(passed.length === 0
@@ -85,6 +86,11 @@ function explanation(terminal: Terminal, explained: Explained): string[] {
     ...(why.length > 0 ? ["", "For example:"] : []),
     ...why,
   ];
+}
+
+/** As `--rule` takes it: what asks whatever the level stands behind it. */
+function levelWithAsks({ level, escalate }: Explained["looked"][number]): string {
+  return escalate === undefined ? level : `${level}!${escalate.join(",")}`;
 }
 
 /** Whether the rule that matched opens what is protected. */

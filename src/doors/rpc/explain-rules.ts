@@ -12,10 +12,11 @@ export function explainRules(mounts: Mounts, given: string): RpcAnswers["Kernel"
     folder: mount.root,
     path,
     level,
-    looked: looked.map(({ pattern, from, level: each, matched }) => ({
+    looked: looked.map(({ pattern, from, level: each, escalate, matched }) => ({
       pattern,
       from,
       level: each,
+      ...(escalate.length > 0 && { escalate: [...escalate] }),
       matched,
     })),
     protections: protections.map((each) => ({ ...each })),
