@@ -1,5 +1,6 @@
-import { chmodSync, rmSync, utimesSync } from "node:fs";
+import { chmodSync, rmSync, symlinkSync, utimesSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { timeText } from "../src/files/file-stat.ts";
 import { type FileStatus, fileStatuses } from "../src/files/file-status.ts";
 import { type Answer, Mounted } from "./support/mounted.ts";
 import { asOrdinaryUser } from "./support/ordinary-user.ts";
@@ -25,9 +26,11 @@ describe("a file that is no text says why, with a block and without", () => {
     const { block_id } = await mounted.call("file_load", { path: "a.txt" });
     for (const path of ["a.txt", "new.txt"]) mounted.write(path, content);
     const why = expect.any(String) as string;
-    const known = { path: "a.txt", block_id, status, why };
+    const disk_mtime = expect.any(String) as string;
+    const known = { path: "a.txt", block_id, status, disk_mtime, why };
     expect(await files(mounted, { path: "a.txt" })).toEqual([known]);
-    expect(await files(mounted, { path: "new.txt" })).toEqual([{ path: "new.txt", status, why }]);
+    const without = { path: "new.txt", status, disk_mtime, why };
+    expect(await files(mounted, { path: "new.txt" })).toEqual([without]);
     expect(await files(mounted)).toEqual([known]);
     const listed = await mounted.call<{ files: Answer[] }>("file_list", {});
     expect(listed.files.map((file) => [file["path"], file["status"]])).toEqual([
@@ -47,6 +50,46 @@ describe("a file that is no text says why, with a block and without", () => {
     const listed = await mounted.call<{ files: Answer[] }>("file_list", {});
     expect(new Set(listed.files.map(({ status }) => status))).toEqual(new Set(["not_loaded"]));
   });
+});
+
+test("a file that is on disk says when it was changed there, as its diff does", async () => {
+  const texts = { "a.txt": "a\n", "b.bin": new Uint8Array(3), "c.txt": "c\n", "d.txt": "d\n" };
+  await using mounted = await Mounted.with({ ...texts, "kumiko.toml": MANUAL });
+  const times: { [path: string]: string } = {};
+  for (const [path, milliseconds] of [
+    ["a.txt", 1_766_917_800_000],
+    ["b.bin", 1_000_000_000_250],
+    ["c.txt", -2_000],
+  ] as const) {
+    const time = new Date(milliseconds);
+    utimesSync(mounted.path(path), time, time);
+    times[path] = time.toISOString();
+  }
+  expect(times["a.txt"]).toBe("2025-12-28T10:30:00.000Z");
+  symlinkSync("a.txt", mounted.path("link"));
+  symlinkSync("nothing", mounted.path("nowhere"));
+  for (const [path, time] of Object.entries(times))
+    expect(await files(mounted, { path })).toMatchObject([{ path, disk_mtime: time }]);
+  expect(await files(mounted, { path: "link" })).toMatchObject([{ disk_mtime: times["a.txt"] }]);
+  const listed = await mounted.call<{ files: Answer[] }>("file_list", {});
+  const said = Object.fromEntries(listed.files.map((each) => [each["path"], each["disk_mtime"]]));
+  expect(said).toMatchObject({ ...times, link: times["a.txt"], nowhere: undefined });
+  await mounted.call("block_replace", { block_id: "a.txt", old: "a", new: "A" });
+  const { diff } = await mounted.call<{ diff: string }>("file_diff", { path: "a.txt" });
+  expect(diff).toContain(`\ndisk_mtime: ${times["a.txt"]!}\n`);
+  await mounted.text("d.txt");
+  rmSync(mounted.path("d.txt"));
+  const known = await files(mounted);
+  expect(known).toMatchObject([
+    { path: "a.txt", status: "block_ahead", disk_mtime: times["a.txt"] },
+    { path: "d.txt", status: "deleted" },
+  ]);
+  expect(known[1]).not.toHaveProperty("disk_mtime");
+});
+
+test("a time that no calendar has is left out, and keeps nobody from the rest", () => {
+  expect(timeText(10n ** 23n)).toBeUndefined();
+  expect(timeText(-(10n ** 23n))).toBeUndefined();
 });
 
 describe("a file that cannot be looked at", () => {
@@ -138,6 +181,7 @@ describe("every status", () => {
       const one = (status: FileStatus, size: number, otherwise: Partial<typeof rest> = {}) => ({
         path: pathOf(status),
         size,
+        disk_mtime: expect.any(String),
         ...rest,
         ...otherwise,
         status,

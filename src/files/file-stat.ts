@@ -43,6 +43,12 @@ export function sameIdentity(left: FileIdentity, right: FileIdentity): boolean {
   );
 }
 
+/** A file's time in UTC; undefined when no calendar has it, as programs may set any. */
+export function timeText(nanoseconds: bigint): string | undefined {
+  const date = new Date(Number(nanoseconds / 1_000_000n));
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}
+
 /** Milliseconds since its last change after which a file is taken for whole; one that lost most of itself, later. */
 export const REST = 100;
 const REST_SHRUNK = 400;

@@ -30,6 +30,8 @@ export interface Wanted {
 interface FoundFile {
   readonly path: string;
   readonly size: number;
+  /** When it was last changed. */
+  readonly nanoseconds: bigint;
   readonly isLink: boolean;
 }
 
@@ -89,7 +91,9 @@ export class Listing {
         if (leadsTo(path, only)) yield* this.#below(path, rest, wanted, only);
       } else if (wanted.glob?.matches(path) !== false) {
         const look = this.#look(path);
-        if (look !== undefined) yield { path, size: look.size, isLink: look.kind === "link" };
+        if (look === undefined) continue;
+        const { size, nanoseconds, kind } = look;
+        yield { path, size, nanoseconds, isLink: kind === "link" };
       }
     }
   }

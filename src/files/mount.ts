@@ -6,6 +6,7 @@ import type { Conflicts } from "./conflicts.ts";
 import { Folder } from "./contained.ts";
 import { Disk } from "./disk.ts";
 import { FileSource } from "./file-source.ts";
+import { timeText } from "./file-stat.ts";
 import type { FileStatus } from "./file-status.ts";
 import { FolderIndex } from "./folder-index.ts";
 import { Ignored, isRuleFile, parentOf } from "./ignored.ts";
@@ -57,6 +58,8 @@ export interface ListedFile {
   readonly conflict: boolean;
   /** `folder`: a link that leads to one. */
   readonly status: FileStatus | "folder";
+  /** When the file was last changed, in UTC. */
+  readonly disk_mtime?: string;
 }
 
 /** What a link is that leads to no file of the folder: nobody may read or change anything by it. */
@@ -328,11 +331,13 @@ export class Mount implements AsyncDisposable {
     const page = await this.#listing.page({ after, glob, ignored }, limit);
     const inConflict = new Set(this.#options.conflicts.list().map(({ block }) => block));
     const files = await Promise.all(
-      page.files.map(async ({ path, size, isLink }): Promise<ListedFile> => {
-        const target = isLink ? this.source.disk.target(path) : { path, kind: "file" };
+      page.files.map(async ({ path, size, nanoseconds, isLink }): Promise<ListedFile> => {
+        const own = { path, kind: "file", seen: { nanoseconds } };
+        const target = isLink ? this.source.disk.target(path) : own;
         if (target === undefined) return { path, size, ...NO_FILE, status: "unreadable" };
         if (target.kind === "folder") return { path, size, ...NO_FILE, status: "folder" };
         const file = this.source.files.at(target.path);
+        const changed = target.seen && timeText(target.seen.nanoseconds);
         return {
           path,
           size,
@@ -344,6 +349,7 @@ export class Mount implements AsyncDisposable {
             file === undefined
               ? this.source.standing.glance(target.path)
               : await this.statusOf(target.path),
+          ...(changed !== undefined && { disk_mtime: changed }),
         };
       }),
     );
@@ -358,7 +364,7 @@ export class Mount implements AsyncDisposable {
     const header = [
       `[file:${block.id}:${path}]`,
       `status: ${status}`,
-      `disk_mtime: ${modified}`,
+      `disk_mtime: ${modified ?? "unknown"}`,
       `block_version: ${version}`,
       "---",
     ];

@@ -2,6 +2,7 @@ import { KumikoError } from "../base/index.ts";
 import type { Kernel } from "../kernel/index.ts";
 import type { Conflicts } from "./conflicts.ts";
 import type { Disk } from "./disk.ts";
+import { timeText } from "./file-stat.ts";
 import type { FileStatus } from "./file-status.ts";
 import type { Found } from "./found-text.ts";
 import type { MountedFile } from "./mounted-file.ts";
@@ -32,7 +33,7 @@ interface BothSides {
   readonly version: number;
   readonly disk: string;
   /** When the file was last changed, in UTC. */
-  readonly modified: string;
+  readonly modified: string | undefined;
 }
 
 /** How the files of a folder stand to their blocks. */
@@ -43,14 +44,19 @@ export class Standing {
     this.#ports = ports;
   }
 
-  /** `why` when it cannot be read as text. */
-  async of(path: string): Promise<{ status: FileStatus; why?: string }> {
-    const { files, syncing } = this.#ports;
+  /** `why` when it cannot be read as text, `modified` when it is there. */
+  async of(path: string): Promise<{ status: FileStatus; why?: string; modified?: string }> {
+    const { disk, files, syncing } = this.#ports;
     const file = files.at(path);
     const found = await (file === undefined ? syncing.read(path) : syncing.find(file));
     const error = found.kind === "unreadable" ? found.error : file?.damaged;
-    const status = this.#statusOf(file, found, error);
-    return error === undefined ? { status } : { status, why: error.message };
+    const look = disk.look(path);
+    const modified = typeof look === "object" ? timeText(look.nanoseconds) : undefined;
+    return {
+      status: this.#statusOf(file, found, error),
+      ...(error !== undefined && { why: error.message }),
+      ...(modified !== undefined && { modified }),
+    };
   }
 
   /** Of a file without a block, by its size and its first bytes. */
@@ -70,8 +76,7 @@ export class Standing {
     if (found.kind === "unreadable") throw found.error;
     if (found.kind !== "text") throw absent(this.#ports, path, file);
     const { text, version } = await kernel.read(file.block);
-    const milliseconds = Number(found.identity.nanoseconds / 1_000_000n);
-    const modified = new Date(milliseconds).toISOString();
+    const modified = timeText(found.identity.nanoseconds);
     return { block: { id: file.block, text }, version, disk: found.text, modified };
   }
 

@@ -29,7 +29,8 @@ export function showFileStatus(
     if (flags.json) await printJson(terminal, { ok: true, counted_from: 0, ...answer });
     else {
       const shown = await withShownPaths(terminal, kernel, answer);
-      await terminal.print(`${printFileStatus(terminal, { ...shown }).join("\n")}\n`);
+      const lines = printFileStatus(terminal, { ...shown }, { times: true });
+      await terminal.print(`${lines.join("\n")}\n`);
     }
     return exitCode.fine;
   });

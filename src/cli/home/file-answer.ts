@@ -2,6 +2,7 @@ import { styled } from "../answer.ts";
 import type { Terminal } from "../terminal.ts";
 import { printedBytes } from "./bytes.ts";
 import { widest } from "./columns.ts";
+import { moment } from "./moment.ts";
 import { bold, diffLines, dim } from "./paint.ts";
 import type { Answer } from "./tool-answer.ts";
 
@@ -68,16 +69,30 @@ interface StatusOfFile {
   readonly block_id?: string;
   readonly path?: string;
   readonly status: string;
+  readonly disk_mtime?: string;
   readonly why?: string;
 }
 
-export function printFileStatus(terminal: Terminal, answer: Answer): string[] {
+/** `times`: also when each file was changed on disk. */
+export function printFileStatus(
+  terminal: Terminal,
+  answer: Answer,
+  { times = false }: { readonly times?: boolean } = {},
+): string[] {
   const files = answer["files"] as readonly StatusOfFile[];
+  const changed = ({ disk_mtime: time }: StatusOfFile): string =>
+    times && time !== undefined
+      ? dim(terminal, `  changed on disk ${moment(Date.parse(time))}`)
+      : "";
   const width = widest(files.map(({ status }) => statusWords(status) || "no block"));
-  const lines = files.flatMap(({ block_id, path, status, why }) => [
-    `${paintedStatus(terminal, (statusWords(status) || "no block").padEnd(width))}  ${path ?? block_id ?? ""}`,
-    ...(why === undefined ? [] : [`  ${styled(terminal, "red", why)}`]),
-  ]);
+  const lines = files.flatMap((each) => {
+    const { block_id, path, status, why } = each;
+    const word = paintedStatus(terminal, (statusWords(status) || "no block").padEnd(width));
+    return [
+      `${word}  ${path ?? block_id ?? ""}${changed(each)}`,
+      ...(why === undefined ? [] : [`  ${styled(terminal, "red", why)}`]),
+    ];
+  });
   if (lines.length === 0) lines.push(dim(terminal, "no file has a block yet"));
   const conflicts = answer["conflicts"] as readonly FileConflict[];
   return [...lines, ...conflicts.flatMap((each) => ["", ...printConflict(terminal, each)])];

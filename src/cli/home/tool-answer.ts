@@ -31,7 +31,7 @@ const forms: { readonly [tool: string]: Print } = {
   block_apply_patch: printPatched,
   file_list: (terminal, { files }) => printFiles(terminal, files as readonly ListedFile[]),
   file_diff: printFileDiff,
-  file_status: printFileStatus,
+  file_status: (terminal, answer) => printFileStatus(terminal, answer),
   file_save: printSaved,
   file_load: (terminal, answer) => [`${nameAndVersion(terminal, answer)}, ${statusText(answer)}`],
   file_create: (terminal, answer) => [`made ${nameAndVersion(terminal, answer)}`],

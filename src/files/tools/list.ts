@@ -3,6 +3,7 @@ import { defineTool } from "../../tools/index.ts";
 import { fileStatuses } from "../file-status.ts";
 import { Mounts } from "../mounts.ts";
 import { ownMount } from "../places.ts";
+import { diskTime } from "./shared.ts";
 
 const LIMIT = 200;
 
@@ -39,6 +40,7 @@ export const fileList = defineTool({
         status: z
           .enum([...fileStatuses, "folder"])
           .describe("how the block and the file stand to one another; folder: a link to one"),
+        disk_mtime: diskTime,
       }),
     ),
     after: z.string().optional().describe("there are more: pass it as after"),

@@ -15,6 +15,13 @@ export const fileStatus = z
   .enum(fileStatuses)
   .describe("how the block and the file stand to one another");
 
+export const diskTime = z
+  .string()
+  .optional()
+  .describe(
+    "when the file was last changed, in UTC: 2025-12-28T10:30:00.000Z; not when it is not there",
+  );
+
 /** Tells the caller which of the files could not be written. */
 export function tellUnsaved(
   kernel: Kernel,

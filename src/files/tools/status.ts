@@ -2,7 +2,7 @@ import * as z from "zod";
 import { defineTool } from "../../tools/index.ts";
 import type { Conflict } from "../conflicts.ts";
 import { Mounts } from "../mounts.ts";
-import { fileStatus, pathArgument, placeFor } from "./shared.ts";
+import { diskTime, fileStatus, pathArgument, placeFor } from "./shared.ts";
 
 const side = z.strictObject({ start: z.int(), end: z.int(), text: z.string() });
 
@@ -32,6 +32,7 @@ export const fileStatusTool = defineTool({
         path: z.string(),
         block_id: z.string().optional(),
         status: fileStatus,
+        disk_mtime: diskTime,
         why: z.string().optional().describe("why it could not be saved or read"),
       }),
     ),
@@ -50,6 +51,7 @@ export const fileStatusTool = defineTool({
       path: string;
       block_id?: string;
       status: z.input<typeof fileStatus>;
+      disk_mtime?: string;
       why?: string;
     }[] = [];
     const { kind = "person" } = invocation;
@@ -57,12 +59,13 @@ export const fileStatusTool = defineTool({
       // Who may not read a file is not told of it either, unless they name it and hear why.
       if (mount.decide(path, "read", kind).decision !== "allow") continue;
       const file = mount.source.files.at(path);
-      const standing = await mount.source.standing.of(path);
+      const { status, modified, ...standing } = await mount.source.standing.of(path);
       const why = standing.why ?? file?.unsaved?.message;
       files.push({
         path,
         ...(file !== undefined && { block_id: file.block }),
-        status: standing.status,
+        status,
+        ...(modified !== undefined && { disk_mtime: modified }),
         ...(why !== undefined && { why }),
       });
     }
