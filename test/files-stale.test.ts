@@ -93,6 +93,19 @@ test("what one program wrote another may take out again, together with anything 
   expect(mounted.read("a.txt")).toBe(wanted);
 });
 
+test("what a program took out and another puts back stays, with what it changes as well", async () => {
+  await using mounted = await Mounted.with({ "a.txt": textOf(start) });
+  await mounted.text("a.txt");
+  mounted.write("a.txt", textOf(["hello", ...start]));
+  await replace(mounted, "line 4", "ours");
+  mounted.write("a.txt", textOf(start));
+  expect(await mounted.text("a.txt")).toBe(textOf(start));
+  const wanted = textOf(["hello", ...start.with(8, "theirs")]);
+  mounted.write("a.txt", wanted);
+  expect(await mounted.text("a.txt")).toBe(wanted);
+  expect(mounted.read("a.txt")).toBe(wanted);
+});
+
 test("who announced a change has seen what was there: all of it stands", async () => {
   await using mounted = await Mounted.with({ "a.txt": textOf(start) });
   await replace(mounted, "line 5", "line 5\nours");

@@ -1,8 +1,9 @@
 import type { EditTarget } from "../blocks/index.ts";
+import type { FileStat } from "./file-stat.ts";
 import type { FoundText } from "./found-text.ts";
 import type { Base } from "./ledger.ts";
 import type { MountedFile } from "./mounted-file.ts";
-import { isRecent, madeFrom, mayBeRead } from "./stale.ts";
+import { type Earlier, isRecent, madeFrom, mayBeRead } from "./stale.ts";
 
 /** Versions among which an own save is looked for that was not written down before a crash. */
 const REMEMBERED = 64;
@@ -19,7 +20,7 @@ export function commonBase(
     earlier: file.earlier,
   };
   if (last === undefined) return file.left;
-  const older = isFresh ? [] : earlier.filter((each) => mayBeRead(each, identity));
+  const older = isFresh ? [] : readable(earlier, identity);
   if (older.length === 0) return last;
   // Exactly an older one was put back on purpose, whoever had written over it.
   const recent = earlier.filter((each) => isRecent(each, identity));
@@ -27,6 +28,15 @@ export function commonBase(
   const bases = [{ base: last }, ...older];
   const texts = bases.map(({ base }) => textOf(base, target));
   return bases[madeFrom(text, texts)]!.base;
+}
+
+/**
+ * What a program may have read that did not see our saves since. Not what was there before another program wrote: who
+ * writes then has seen that, and what it puts back of the older text would be taken out again.
+ */
+function readable(earlier: readonly Earlier[], now: FileStat): readonly Earlier[] {
+  const end = earlier.findIndex((each) => !mayBeRead(each, now));
+  return end === -1 ? earlier : earlier.slice(0, end);
 }
 
 export function textOf(base: Base, target: EditTarget): string {
