@@ -97,6 +97,11 @@ export class FolderIndex implements AsyncDisposable {
     while (this.#working !== undefined) await this.#working;
   }
 
+  /** Whether the folder has more files than that, as far as somebody watches it. */
+  holdsMoreThan(count: number): boolean {
+    return Iterator.from(this.#list?.() ?? []).drop(count).next().done !== true;
+  }
+
   /** Of a folder that is not watched all files are given, as they are now. */
   async candidates(query: TextQuery, listed?: Listed): Promise<Candidates> {
     if (listed !== undefined) return this.#candidatesOf(query, listed);

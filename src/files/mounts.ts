@@ -27,6 +27,8 @@ export interface MountsOptions {
 
 /** Milliseconds after which folders that could not be mounted are tried again. */
 const AGAIN = 2_000;
+/** So many files leave the index in a moment. */
+const MANY = 1_000;
 /** Folders come and go one after the other. */
 const LINE = ["mounts"];
 const byKernel = new WeakMap<Kernel, Mounts>();
@@ -226,9 +228,12 @@ export class Mounts implements AsyncDisposable {
     this.#mounts.delete(name);
     this.#failed.delete(name);
     this.#settings.delete(name);
+    const isLarge = mount?.index.holdsMoreThan(MANY) === true;
     await mount?.[Symbol.asyncDispose]();
     if (this.#has(root)) return;
-    await this.index.forget(root);
+    // To take many files out of it one by one takes minutes; to read those of the others again, seconds, and nobody waits.
+    if (isLarge) await this.indexAnew();
+    else await this.index.forget(root);
     await this.#options.book?.leave(root);
   }
 
