@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type RunningServer, startServer } from "../src/app/server.ts";
@@ -362,6 +371,40 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     expect(await project.json(["rules", "check"])).toMatchObject({
       warnings: [{ pattern: "**", from: expect.stringContaining("line 2") }],
     });
+  });
+
+  test("a secret with another name is found by checking the rules", async () => {
+    await using project = await Project.make(way);
+    project.write("kumiko.toml", '[[rule]]\npath = "keys/**"\nlevel = "secret"\n');
+    project.write(".gitignore", ".env\nout/\n");
+    project.write(".env", "TOKEN=1\n");
+    project.write("keys/a", "a\n");
+    project.write("keys/alone", "alone\n");
+    project.write("out/x", "x\n");
+    const none = await project.json(["rules", "check"]);
+    expect(none).toMatchObject({ ok: true, links: [] });
+    for (const [from, to] of [
+      [".env", "src/settings.txt"],
+      ["keys/a", "keys/b"],
+      ["keys/alone", "out/copy"],
+      ["README.md", "src/readme.md"],
+    ] as const)
+      linkSync(project.path(from), project.path(to));
+    symlinkSync("../keys/a", project.path("src/link"));
+    const { links } = await project.json(["rules", "check"], project.src);
+    expect(links).toMatchObject([
+      { path: ".env", names: [{ path: "src/settings.txt", level: "read_write" }], elsewhere: 0 },
+      { path: "keys/alone", names: [], elsewhere: 1 },
+    ]);
+    const told = await project.fine(["rules", "check"]);
+    expect(told).toContain(
+      'warning ".env" is secret, and the same file as "src/settings.txt" (read_write): rules are by path,',
+    );
+    expect(told).toMatch(/warning "keys\/alone" is secret and has 1 more name/);
+    expect(told).not.toContain("keys/b");
+    // Without a file the built-in rules hold for what is below.
+    rmSync(project.path("kumiko.toml"));
+    expect((await project.json(["rules", "check"]))["links"]).toMatchObject([{ path: ".env" }]);
   });
 
   test("saved by hand, a file and its block differ until somebody saves", async () => {

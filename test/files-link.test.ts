@@ -1,4 +1,4 @@
-import { lstatSync, readlinkSync, symlinkSync } from "node:fs";
+import { linkSync, lstatSync, readlinkSync, symlinkSync } from "node:fs";
 import { setTimeout as passing } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { Mounted } from "./support/mounted.ts";
@@ -112,4 +112,14 @@ test.each([
   expect(readlinkSync(mounted.path("link.txt"))).toBe("real/a.txt");
   expect(lstatSync(mounted.path("real/a.txt")).isFile()).toBe(true);
   expect(mounted.read("real/a.txt")).toBe(after.replace("four", "FOUR"));
+});
+
+test("rules are by path: a link to a secret is secret, another name of the same file is what its rule says", async () => {
+  await using mounted = await Mounted.with({ ".env": "TOKEN=1\n" });
+  symlinkSync(".env", mounted.path("link.txt"));
+  linkSync(mounted.path(".env"), mounted.path("name.txt"));
+  for (const path of [".env", "link.txt"])
+    await expect(mounted.text(path)).rejects.toMatchObject({ code: "denied" });
+  // The limit that the threat model states.
+  expect(await mounted.text("name.txt")).toBe("TOKEN=1\n");
 });

@@ -14,6 +14,8 @@ export interface Stamp {
 export interface Look extends Stamp {
   readonly kind: "file" | "link" | "folder" | "other";
   readonly mode: number;
+  /** How many names it has. */
+  readonly links: number;
   readonly device: bigint;
   /** Zero where the file system does not know. */
   readonly born: bigint;
@@ -30,6 +32,7 @@ export function lookAt(path: string): Look | undefined {
     nanoseconds: stats.mtimeNs,
     touched: stats.ctimeNs,
     mode: Number(stats.mode),
+    links: Number(stats.nlink),
     device: stats.dev,
     born: stats.birthtimeNs,
   };

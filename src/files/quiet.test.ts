@@ -12,6 +12,7 @@ function file(size: number, inode = 1n): Look {
     nanoseconds: 0n,
     touched: 0n,
     mode: 0,
+    links: 1,
     device: 1n,
     born: 1n,
   };

@@ -84,8 +84,8 @@ function* walk(root: string, options: ScanOptions): Generator<Entry> {
       if (look === undefined) continue;
       const ignored = options.ignored.isIgnored(path, look.kind === "folder");
       if (look.kind === "folder" && !ignored) folders.push(path);
-      const { kind, size, inode, nanoseconds, touched, mode } = look;
-      yield { path, kind, size, inode, nanoseconds, touched, mode, ignored };
+      const { kind, size, inode, nanoseconds, touched, mode, links } = look;
+      yield { path, kind, size, inode, nanoseconds, touched, mode, links, ignored };
     }
   }
 }

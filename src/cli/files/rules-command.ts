@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { parseRules, type RuleWarning, ruleWarnings } from "../../permission/index.ts";
+import { basename, dirname, join } from "node:path";
+import type { SecretNames } from "../../files/index.ts";
+import { parseRules, type Rules, type RuleWarning, ruleWarnings } from "../../permission/index.ts";
 import type { RpcAnswers } from "../../protocol/index.ts";
 import { printJson, styled } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
@@ -123,9 +124,11 @@ export async function checkRules(
 ): Promise<number> {
   const file = given === undefined ? nearestFile(standing(terminal)) : pathFrom(terminal, given);
   if (file === undefined) {
+    const links = await otherNames(standing(terminal));
     const said = `There is no ${FILE} here or above: the built-in rules hold.`;
-    if (flags.json) await printJson(terminal, { ok: true, file: null, rules: 0, warnings: [] });
-    else await terminal.print(`${said}\n`);
+    if (flags.json)
+      await printJson(terminal, { ok: true, file: null, rules: 0, warnings: [], links });
+    else await terminal.print(linesOf([said, ...links.map((each) => linkLine(terminal, each))]));
     return exitCode.fine;
   }
   const name = shownPath(terminal, file);
@@ -133,6 +136,8 @@ export async function checkRules(
   const rules = parseRules(text, name);
   const { files, conversations, mount } = rules;
   const warnings = ruleWarnings(rules);
+  // Another file may be a draft, and stand anywhere.
+  const links = basename(file) === FILE ? await otherNames(dirname(file), rules) : [];
   if (flags.json)
     await printJson(terminal, {
       ok: true,
@@ -142,21 +147,43 @@ export async function checkRules(
       save: mount.save,
       largest: mount.largest,
       warnings,
+      links,
     });
   else
     await terminal.print(
-      [
+      linesOf([
         `${bold(terminal, name)} is fine: ${counted(files.length, "pattern")} for files, ${counted(conversations.length, "rule")} for conversations.`,
         ...warnings.map((each) => warningLine(terminal, each)),
-      ]
-        .map((line) => `${line}\n`)
-        .join(""),
+        ...links.map((each) => linkLine(terminal, each)),
+      ]),
     );
   return exitCode.fine;
 }
 
+function linesOf(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+/** What looks at a folder is loaded only for this. */
+async function otherNames(folder: string, rules?: Rules): Promise<SecretNames[]> {
+  const { secretNames } = await import("../../files/index.ts");
+  return secretNames(folder, rules);
+}
+
 function warningLine(terminal: Terminal, { pattern, from, warning }: RuleWarning): string {
   return `${styled(terminal, "yellow", "warning")} ${from}, "${pattern}": ${warning}`;
+}
+
+function linkLine(terminal: Terminal, { path, names, elsewhere }: SecretNames): string {
+  const [first] = names;
+  const others = names.map((each) => `"${each.path}" (${each.level})`).join(", ");
+  const told =
+    first === undefined
+      ? `"${path}" is secret and has ${counted(elsewhere, "more name")}, not in this folder or below what is ignored. ` +
+        "Whoever mounts those reads it by the rules for them."
+      : `"${path}" is secret, and the same file as ${others}: rules are by path, so it is read by that name as its rule says. ` +
+        `Remove that name, make a link of it (ln -s), or write a rule that keeps it secret.`;
+  return `${styled(terminal, "yellow", "warning")} ${told}`;
 }
 
 function nearestFile(folder: string): string | undefined {

@@ -61,7 +61,7 @@ export function addFileVerbs(terminal: Terminal, program: Command, finish: Finis
   );
   rules(
     "check [file]",
-    "read kumiko.toml and say what is wrong with it, and where",
+    "read kumiko.toml and say what is wrong with it, and where; and which secret files have another name",
     (flags, file) =>
       load().then(({ checkRules }) => checkRules(terminal, file || undefined, flags)),
   );
