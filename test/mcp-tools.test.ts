@@ -199,7 +199,7 @@ describe("answers for models", () => {
       _meta: { "kumiko/error": { code: "conflict", facts: { version: 2 } } },
     });
     expect(read(refused)).toMatch(
-      /^conflict: Operation 0 was not made: .* by ann\..*\nChanged by ann \(version 2\)\.\nVersion 2 has, lines counted from 0:\n0 one\n1 hers\nThe lines above are the current text/,
+      /^conflict: Operation 0 was not made: .* by ann\..*\nChanged by ann \(version 2\)\.\nAll that others changed since the version you read:\n---[^]*\n-two\n\+hers\nVersion 2 has, lines counted from 0:\n0 one\n1 hers\nThe lines above are the current text/,
     );
     // What was shown counts as read: the same lines now mean that version.
     expect(read(await other.call("tools/call", replace("his")))).toContain("is now version 3");

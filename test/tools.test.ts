@@ -93,6 +93,40 @@ describe("block tools", () => {
     await kernel[Symbol.asyncDispose]();
   });
 
+  test.each([
+    ["tells all that others changed", 1, undefined],
+    ["shows too little of what others changed to go on with", 2_000, "base_required"],
+  ])("a conflict %s", async (_, inserted, next) => {
+    const { call, refusal } = await workshop();
+    const { block_id } = await call("ann", "block_create", {
+      role: "user",
+      kind: "text",
+      content: Array.from({ length: 30 }, (_line, at) => `row ${at}\n`).join(""),
+    });
+    await call("claude", "block_read", { block_id });
+    const content = Array.from({ length: inserted }, (_line, at) => `new ${at}`).join("\n");
+    await call("ann", "block_edit", { block_id, operations: [{ op: "insert", line: 0, content }] });
+    await call("ann", "block_replace", { block_id, old: "row 9\n", new: "ann's\n" });
+    const replace = (line: number, by: string): object => ({
+      block_id,
+      operations: [{ op: "replace", start_line: line, end_line: line + 1, content: by }],
+    });
+    const { code, facts } = await refusal("claude", "block_edit", replace(9, "mine"));
+    expect([code, typeof facts["since"]]).toEqual([
+      "conflict",
+      next === undefined ? "string" : "undefined",
+    ]);
+    if (next !== undefined) {
+      const refused = await refusal("claude", "block_edit", replace(19, "mine"));
+      expect(refused.code).toBe(next);
+      return;
+    }
+    expect(facts["since"]).toContain("+new 0");
+    await call("claude", "block_edit", replace(20, "mine"));
+    const { content: now } = await call("ann", "block_read", { block_id, line_numbers: false });
+    expect(String(now).split("\n").slice(19, 23)).toEqual(["row 18", "mine", "row 20", "row 21"]);
+  });
+
   test("an edit by someone who was shown nothing needs a base", async () => {
     const { call, refusal } = await workshop();
     const { block_id } = await call("ann", "block_create", {

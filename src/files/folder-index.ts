@@ -99,7 +99,11 @@ export class FolderIndex implements AsyncDisposable {
 
   /** Whether the folder has more files than that, as far as somebody watches it. */
   holdsMoreThan(count: number): boolean {
-    return Iterator.from(this.#list?.() ?? []).drop(count).next().done !== true;
+    return (
+      Iterator.from(this.#list?.() ?? [])
+        .drop(count)
+        .next().done !== true
+    );
   }
 
   /** Of a folder that is not watched all files are given, as they are now. */

@@ -26,6 +26,11 @@ export class Readers {
     moveToEnd(known, block, version, BLOCKS_PER_READER);
   }
 
+  /** What it knows of the block is not enough any more: it has to read it again, or say what it means. */
+  forget(sight: Sight, block: string): void {
+    this.#shown.get(keyOf(sight))?.delete(block);
+  }
+
   /** An answer told it of this version; one that is told again, because the call was retried, leads nowhere back. */
   advance(sight: Sight, block: string, version: number): void {
     this.show(sight, block, Math.max(version, this.shown(sight, block) ?? 0));

@@ -3,7 +3,7 @@ import { type ErrorCode, type Fact, type Facts, KumikoError } from "../../base/i
 /** What to do next, where the sentence of the error does not say it. */
 const advice: { readonly [Code in ErrorCode]?: string } = {
   conflict:
-    "The lines above are the current text: make the edit again by their numbers (they now count as read by you).",
+    "The lines above are the current text: make the edit again by their numbers (with what others changed they now count as read by you).",
   base_required: "Read the block first (block_read), or pass base_version or expected_text.",
   not_found: "Copy the text to replace from the block as it is now, whitespace included.",
   ambiguous: "Give more of the text around it, or say which with occurrence.",
@@ -20,21 +20,28 @@ const advice: { readonly [Code in ErrorCode]?: string } = {
   journal_unwritable: "Nothing was changed. Tell a person: the disk may be full.",
 };
 
+const READ_AGAIN =
+  "Too much else was changed since the version you read to be shown here: read the block again before you edit it.";
 const QUOTED_UNITS = 4_000;
 const QUOTED_LINES = 40;
 
 /** A refusal as a model should read it: what was wrong, what stands there now, what to try. */
 export function errorText(error: KumikoError): string {
   const { code, message, facts } = error;
-  // What is not shown counts as read by nobody, and is not spoken of.
-  const isSpoken = code !== "conflict" || Array.isArray(facts["around"]);
-  return [`${code}: ${message}`, ...shown(facts), isSpoken ? advice[code] : undefined]
+  return [`${code}: ${message}`, ...shown(facts), adviceFor(error)]
     .filter((part) => part !== undefined && part !== "")
     .join("\n");
 }
 
+/** What is not shown counts as read by nobody, and is not spoken of. */
+function adviceFor({ code, facts }: KumikoError): string | undefined {
+  if (code !== "conflict") return advice[code];
+  if (!Array.isArray(facts["around"])) return undefined;
+  return typeof facts["since"] === "string" ? advice.conflict : READ_AGAIN;
+}
+
 function shown(facts: Facts): string[] {
-  const { around, version, closest, lines, changed_by: changedBy, actual } = facts;
+  const { around, version, closest, lines, changed_by: changedBy, actual, since } = facts;
   const parts: string[] = [];
   if (Array.isArray(changedBy) && changedBy.length > 0) {
     const who = changedBy.filter(isRecord).map(({ actor, version: at, message }) => {
@@ -43,6 +50,8 @@ function shown(facts: Facts): string[] {
     });
     parts.push(`Changed by ${[...new Set(who)].join("; ")}.`);
   }
+  if (typeof since === "string" && since !== "")
+    parts.push("All that others changed since the version you read:", since.trimEnd());
   if (Array.isArray(around) && around.length > 0) {
     const numbered = around
       .filter(isRecord)

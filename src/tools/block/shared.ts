@@ -41,6 +41,9 @@ export function changesSince(target: EditTarget, base: number | undefined): stri
   return unifiedDiff(target.read(base), target.read(), names);
 }
 
+/** UTF-16 units of what others changed that a conflict shows; whoever missed more reads the block again. */
+const SHOWN = 8_000;
+
 export interface EditOfBlocks<Answer> {
   /** By block: the version its positions mean when that is named, and what to do. */
   readonly blocks: ReadonlyMap<string, BlockEdit>;
@@ -65,8 +68,8 @@ interface ChangedBlock {
 }
 
 /**
- * Edits blocks, all or none. Who knew a block before has seen all of it by the answer, and by a conflict what
- * now stands in the way: later positions mean the version they were shown.
+ * Edits blocks, all or none. Who knew a block before has seen all of it by the answer, and so by a conflict, which tells
+ * what others changed as well: later positions mean the version they were shown.
  */
 export async function editBlocks<Answer>(
   kernel: Kernel,
@@ -78,7 +81,7 @@ export async function editBlocks<Answer>(
     bases.set(block, baseVersion(kernel, invocation, checkBlock(block), base));
   const since = new Map<string, string>();
   const versions = new Map<string, number>();
-  const conflicts = new Map<unknown, { block: string; version: number }>();
+  const conflicts = new Map<unknown, { block: string; version: number; others: string }>();
   const editing = kernel.editText(invocation, {
     blocks: [...blocks.keys()],
     operation: "change",
@@ -93,7 +96,11 @@ export async function editBlocks<Answer>(
         return splices;
       } catch (error) {
         if (error instanceof KumikoError && error.code === "conflict")
-          conflicts.set(error, { block, version: target.version });
+          conflicts.set(error, {
+            block,
+            version: target.version,
+            others: changesSince(target, base),
+          });
         throw error;
       }
     },
@@ -112,8 +119,20 @@ export async function editBlocks<Answer>(
   const answered = await editing.catch((error: unknown) => {
     // Only a conflict that is told has shown anything: others rested on what was never kept.
     const told = conflicts.get(error);
-    if (told !== undefined) kernel.readers.advance(invocation, told.block, told.version);
-    throw error;
+    if (!(error instanceof KumikoError) || told === undefined) throw error;
+    const { block, version, others } = told;
+    // By the lines in conflict alone nobody could tell what stands where elsewhere, and would write over the wrong ones.
+    if (others.length > SHOWN) {
+      kernel.readers.forget(invocation, block);
+      throw error;
+    }
+    kernel.readers.advance(invocation, block, version);
+    throw new KumikoError(
+      error.code,
+      error.message,
+      { ...error.facts, since: others },
+      { cause: error },
+    );
   });
   for (const [block, version] of versions)
     if (bases.get(block) !== undefined) kernel.readers.advance(invocation, block, version);
