@@ -489,6 +489,10 @@ describe.each(ways)("files by the command line (%s)", (way) => {
       EDITOR: `touch ${marker} #`,
     });
     expect(denied).toMatchObject({ error: { code: "denied" } });
+    const folder = await project.json(["edit", "src"], project.folder, {
+      EDITOR: `touch ${marker} #`,
+    });
+    expect(folder).toMatchObject({ error: { message: expect.stringContaining("is a folder") } });
     expect(existsSync(marker)).toBe(false);
   });
 });

@@ -22,6 +22,7 @@ interface MountCost {
   readonly watched: number;
   readonly indexed: number;
   readonly megabytes: number;
+  readonly peak: number;
 }
 
 export async function* treeMeasures(): AsyncGenerator<Row> {
@@ -50,7 +51,8 @@ export async function* treeMeasures(): AsyncGenerator<Row> {
   });
   process.stderr.write(
     `  everything watched after ${first.watched.toFixed(0)} and ${again.watched.toFixed(0)} ms, ` +
-      `indexed after ${first.indexed.toFixed(0)} and ${again.indexed.toFixed(0)} ms\n`,
+      `indexed after ${first.indexed.toFixed(0)} and ${again.indexed.toFixed(0)} ms; ` +
+      `${first.peak.toFixed(0)} MB at most while indexed for the first time\n`,
   );
   yield* openMeasures(home, folder, name);
 }

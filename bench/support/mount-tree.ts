@@ -38,4 +38,5 @@ const indexed = performance.now() - begun;
 await sleep(11_000);
 globalThis.gc?.();
 const megabytes = (process.memoryUsage().rss - before) / 1e6;
-process.stdout.write(`${JSON.stringify({ usable, watched, indexed, megabytes })}\n`);
+const peak = process.resourceUsage().maxRSS / 1e3 - before / 1e6;
+process.stdout.write(`${JSON.stringify({ usable, watched, indexed, megabytes, peak })}\n`);

@@ -168,9 +168,10 @@ async function start(options: ServerOptions): Promise<RunningServer> {
   };
 }
 
-/** What somebody wrote wrong is said by the sentence: where our parser stood tells nobody anything. */
+/** What is wrong outside of our program is said by the sentence: where that stood tells nobody anything. */
 function faultOf({ code, cause }: KumikoError): { err?: unknown } {
-  return code === "invalid_rules" ? {} : { err: cause };
+  const isSaid = code === "invalid_rules" || cause === undefined || cause instanceof KumikoError;
+  return isSaid ? {} : { err: cause };
 }
 
 /** A command that has the kernel for a moment keeps nobody from starting: the first visitor opens it then. */

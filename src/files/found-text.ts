@@ -98,7 +98,7 @@ export function textIn(
 
 function notText(path: string, why: string): KumikoError {
   const told: { readonly [why: string]: string } = {
-    binary: "it holds zero bytes, so it is no text",
+    binary: "it holds NUL bytes, so it is no text",
     undecodable: "it is neither UTF-8 nor UTF-16 with a mark",
     too_large: "it is larger than the limit",
   };

@@ -165,8 +165,9 @@ export class MountsPort implements FilePort {
 
   /** Where a block's file was. */
   async #pathAt(block: string, position: number): Promise<string> {
-    const { state } = await this.#mounts.kernel.readAt(block, position);
-    return String(state.metadata["path"]);
+    const { path } = (await this.#mounts.kernel.readAt(block, position)).state.metadata;
+    if (typeof path !== "string") throw new Error(`${block} was no file at position ${position}`);
+    return path;
   }
 
   async flipped(edit: string, active: boolean): Promise<void> {

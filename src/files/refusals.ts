@@ -53,7 +53,10 @@ export function undecided({ block, path }: MountedFile, conflicts: Conflicts): K
 }
 
 export function isFolder(path: string, code: ErrorCode): KumikoError {
-  return new KumikoError(code, `${path} is a folder: give the path of a file in it.`, { path });
+  return new KumikoError(code, `${path} is a folder: give the path of a file in it.`, {
+    path,
+    folder: true,
+  });
 }
 
 export function isThere(path: string): KumikoError {

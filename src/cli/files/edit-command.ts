@@ -106,7 +106,8 @@ function open(terminal: Terminal, file: string, flags: HomeFlags): Promise<Opene
       );
       [text, version] = [read.content, read.version];
     } catch (error) {
-      if (!(error instanceof KumikoError) || error.code !== "not_on_disk") throw error;
+      const isNew = error instanceof KumikoError && error.code === "not_on_disk";
+      if (!isNew || error.facts["folder"] === true) throw error;
     }
     // It changes nothing, and is refused when a change would be.
     const input = { path: file, text, base_version: version };
