@@ -113,7 +113,7 @@ describe("what the command says of files", () => {
       /^c1 is resolved: m\.txt is now version \d+ \(kumiko undo takes it back\)\n {2}there stands now, by claude:\n {9}\| again\n$/,
     );
     expect((await run("file", "delete", "p.txt")).out).toMatch(
-      /^deleted p\.txt; its text and history stay version \d+\n$/,
+      /^deleted p\.txt; kumiko undo brings it back version \d+\n$/,
     );
     expect((await run("mount", ".", "--name", "other")).err).toContain(
       "is mounted already, as @project, and keeps that name",

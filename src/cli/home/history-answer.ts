@@ -27,7 +27,8 @@ export function printHistory(terminal: Terminal, answer: Answer): string[] {
   const { columns = Infinity } = terminal;
   const rows = entries.map(({ version, actor, edit, time, tool = "", ...entry }) => {
     const verb = tool.replace(/^block_/, "");
-    const kind = entry.kind === "text" || entry.kind === verb ? "" : entry.kind;
+    const [, done] = /-(moves|deletes)$/.exec(edit) ?? [];
+    const kind = entry.kind === "text" || entry.kind === verb ? "" : (done ?? entry.kind);
     const cells = [String(version), moment(time), actor, edit, verb, size(entry, kind)];
     return { cells, message: entry.message ?? "" };
   });

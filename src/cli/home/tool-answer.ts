@@ -38,7 +38,7 @@ const forms: { readonly [tool: string]: Print } = {
   file_move: (terminal, answer) => [`it is now ${nameAndVersion(terminal, answer)}`],
   file_reload: (terminal, answer) => [`${nameAndVersion(terminal, answer)}, says what is on disk`],
   file_delete: (terminal, { block_id, version }) => [
-    `deleted ${bold(terminal, block_id)}; its text and history stay ${dim(terminal, `version ${String(version)}`)}`,
+    `deleted ${bold(terminal, block_id)}; kumiko undo brings it back ${dim(terminal, `version ${String(version)}`)}`,
   ],
   block_undo: (terminal, answer) => printFlip(terminal, "undid", answer),
   block_redo: (terminal, answer) => printFlip(terminal, "redid", answer),
@@ -124,9 +124,18 @@ function printFlip(terminal: Terminal, what: string, answer: Answer): string[] {
             `  ${stayed} characters of it stay as they are: others have removed or replaced them since`,
           ]
         : []),
-      ...(diff === "" ? ["  no text changed"] : diffLines(terminal, diff)),
+      ...(diff === "" ? [`  ${withoutText(answer)}`] : diffLines(terminal, diff)),
     ]),
   ];
+}
+
+/** What happened where no text did: an Edit that moved or deleted a file says so in its id. */
+function withoutText({ edit, flipped }: Answer): string {
+  const isRedone = String(edit).includes("-redoes-");
+  const [, kind] = /-(moves|deletes)$/.exec(String(flipped)) ?? [];
+  if (kind === "moves") return isRedone ? "the file was moved again" : "the file was moved back";
+  if (kind === "deletes") return isRedone ? "the file was deleted again" : "the file is back";
+  return "no text changed";
 }
 
 function printRead(terminal: Terminal, answer: Answer, input: Answer): string[] {
