@@ -365,6 +365,19 @@ describe("a folder that is watched", () => {
     expect(await found()).toBe("b.txt,a.txt");
   });
 
+  it("leaves the index at once, however large it is, and the others are found as before", async () => {
+    using place = temporaryFolder();
+    for (let at = 0; at < 1_100; at++) place.write(`${at}.txt`, `elm ${at}\n`);
+    await using mounted = await Mounted.with({ "a.txt": "elm\n" }, { watch: true });
+    await mounted.mounts.mount("large", { root: realpathSync(place.path) });
+    await mounted.mounts.indexed();
+    expect(indexedPaths(mounted)).toHaveLength(1_101);
+    await mounted.mounts.unmount("large");
+    expect(await paths(mounted, { query: "elm" })).toEqual(["a.txt"]);
+    await mounted.mounts.indexed();
+    expect(indexedPaths(mounted)).toEqual(["a.txt"]);
+  });
+
   it("that is gone for a while is told of, and is found again", { timeout: LONG }, async () => {
     await using mounted = await Mounted.with({ "a.txt": "elm\n" }, { watch: true });
     await mounted.mounts.indexed();
