@@ -10,20 +10,29 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as passing } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { KumikoError, realTimers } from "../src/base/index.ts";
 import { readFiles } from "../src/files/file-reader.ts";
 import { Mounts, MountsPort } from "../src/files/index.ts";
 import { MemoryFileIndex } from "../src/store/index.ts";
 import { blockStreams, ToolRegistry } from "../src/tools/index.ts";
 import { scaled } from "./support/counts.ts";
-import { type Answer, Mounted } from "./support/mounted.ts";
-import { type Operation, pathTools as tools, THREE } from "./support/path-tools.ts";
+import { Mounted } from "./support/mounted.ts";
+import {
+  editTools,
+  type Operation,
+  pathTools as tools,
+  prepare,
+  THREE,
+} from "./support/path-tools.ts";
 import { ReplicaServer } from "./support/replica-server.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
+import { letterOf, outcome } from "./support/verdict.ts";
 import { allPayloads, CANARY, makeOutside, makeRoot, memory, seen } from "./support/ways-out.ts";
 
 const LONG = 15 * 60_000;
+/** What is appended is saved soon. */
+const PATIENCE = { timeout: 20_000, interval: 5 };
 const ann = { actor: "ann", kind: "person" } as const;
 const claude = { actor: "claude", kind: "agent" } as const;
 const codex = { actor: "codex", kind: "agent" } as const;
@@ -32,29 +41,19 @@ const ci = { actor: "ci", kind: "service" } as const;
 
 /**
  * What must be decided, written down by hand, for read, append, create, change, delete and move (which is deleting here
- * and creating there). y: allow, n: deny, h: ask.
+ * and creating there). y: allow, n: deny, h: ask a person, p: ask the one whose agent it is.
  */
 const OPERATIONS: readonly Operation[] = ["read", "append", "create", "change", "delete", "move"];
 const expected = {
   secret: { person: "yyyynn", agent: "hhhhnn" },
   read_only: { person: "ynnnnn", agent: "ynnnnn" },
-  partner: { person: "yyyynn", agent: "yhhhnn" },
+  partner: { person: "yyyynn", agent: "ypppnn" },
   human: { person: "yyyyyy", agent: "yhhhhh" },
   append: { person: "yyynnn", agent: "yyynnn" },
   read_write: { person: "yyyyyy", agent: "yyyyhh" },
   admin: { person: "yyyyyy", agent: "yyyyyy" },
 } as const;
 const levels = Object.keys(expected) as (keyof typeof expected)[];
-
-async function outcome(call: Promise<unknown>): Promise<unknown> {
-  return call.then(
-    (answer) => answer,
-    (error: unknown) => {
-      if (error instanceof KumikoError) return error;
-      throw error;
-    },
-  );
-}
 
 async function refused(call: Promise<unknown>): Promise<KumikoError> {
   const result = await outcome(call);
@@ -66,16 +65,6 @@ async function refused(call: Promise<unknown>): Promise<KumikoError> {
 function writeOld(mounted: Mounted, path: string): void {
   mounted.write(path, THREE);
   utimesSync(mounted.path(path), 1_000, 1_000);
-}
-
-/** y, n or h; what was asked in vain for another reason than the rules counts as allowed. */
-function letterOf(result: unknown): string {
-  // Where each block is answered for by itself.
-  const { unavailable } = result as { unavailable?: { error: { code: string; facts: Answer } }[] };
-  const [first] = unavailable ?? [];
-  const told = result instanceof KumikoError ? result : first?.error;
-  if (told?.code !== "denied") return "y";
-  return told.facts["decision"] === "ask" ? "h" : "n";
 }
 
 describe("the rules of a folder", () => {
@@ -96,48 +85,60 @@ describe("the rules of a folder", () => {
       await using mounted = await Mounted.with({ "kumiko.toml": rules.join("\n") });
       const by = { person: ann, agent: claude, service: ci }[kind];
       const { folder } = mounted;
+      const found = (path: string): string | undefined =>
+        existsSync(mounted.path(path)) ? mounted.read(path) : undefined;
+      const appended = new Map<string, string | undefined>();
       let count = 0;
       for (const level of levels) {
-        for (const { tool, operation, takesBlock, input } of tools) {
+        for (const each of [...tools, ...editTools]) {
+          const { tool, operation, takesBlock, input, prepared, moves } = each;
           const forms: ((path: string, id: string) => string)[] = [
             (path) => path,
             (path) => `@project/${path}`,
             (path) => join(folder, path),
             ...(takesBlock ? [(_: string, id: string) => id] : []),
           ];
-          for (const form of forms) {
+          for (const form of editTools.includes(each) ? [String] : forms) {
             count += 1;
             const path = `${level}/${count}.txt`;
-            const makes = operation === "create" || (tool === "file_move" && "to" in input(""));
-            const movesHere = tool === "file_move" && (input("") as Answer)["to"] === "";
-            if (operation !== "create" && !movesHere) writeOld(mounted, path);
-            if (movesHere) writeOld(mounted, "admin/mover");
-            let id = "";
-            if (existsSync(mounted.path(path)))
+            const other = `admin/other-${count}.txt`;
+            if (operation !== "create") writeOld(mounted, path);
+            if (moves === "here") writeOld(mounted, other);
+            let [id, edit] = ["", ""];
+            if (operation !== "create")
               id = (await mounted.call("file_load", { path }, ann))["block_id"] as string;
+            if (prepared !== undefined)
+              edit = await prepare(mounted.kernel, { block: id, actor: by.actor, prepared });
             const version = id === "" ? 0 : await mounted.kernel.version(id);
-            const result = await outcome(mounted.call(tool, input(form(path, id)), by));
-            // To move a file here is to create it.
-            const asked: Operation = movesHere ? "create" : operation;
+            const call = mounted.call(tool, input(form(path, id), { other, edit }), by);
+            const result = await outcome(call);
             const held = kind === "person" ? kind : "agent";
             const wanted =
-              asked === "announce" ? "y" : expected[level][held][OPERATIONS.indexOf(asked)];
+              operation === "announce" ? "y" : expected[level][held][OPERATIONS.indexOf(operation)];
             const what = [kind, level, tool, form(path, id), String(result)];
             expect([...what, letterOf(result)]).toEqual([...what, wanted]);
-            if (wanted === "y" && tool !== "file_move" && result instanceof KumikoError)
-              throw new Error(what.join(" "), { cause: result });
             if (wanted !== "y") {
               expect([...what, JSON.stringify(result).includes("three")]).toEqual([...what, false]);
-              expect(existsSync(mounted.path(path))).toBe(operation !== "create" && !movesHere);
-              if (!makes) expect(mounted.read(path)).toBe(THREE);
+              expect(found(path)).toBe(operation === "create" ? undefined : THREE);
+              expect(found(other)).toBe(moves === "here" ? THREE : undefined);
               if (id !== "") expect(await mounted.kernel.version(id)).toBe(version);
+              continue;
             }
-            rmSync(mounted.path("admin/moved"), { force: true });
-            rmSync(mounted.path("admin/mover"), { force: true });
+            const left = (each.leaves ?? String)(THREE);
+            if (tool === "block_append") appended.set(path, left);
+            else expect([...what, found(path)]).toEqual([...what, left]);
+            expect(found(other)).toBe(moves === "away" ? THREE : undefined);
+            const file = mounted.mounts.first().source.files.at(path);
+            if (file !== undefined && left !== undefined)
+              expect([...what, (await mounted.kernel.read(file.block)).text]).toEqual([
+                ...what,
+                left,
+              ]);
           }
         }
       }
       expect(count).toBeGreaterThan(500);
+      for (const [path, left] of appended) await vi.waitUntil(() => found(path) === left, PATIENCE);
     },
   );
 
@@ -218,7 +219,7 @@ describe("the rules of a folder", () => {
     await mounted.kernel.contexts.create("main", "ann");
     const said = { role: "user", kind: "text", content: "between us\n", context: "main" };
     const { block_id } = await mounted.call("block_create", said, ann);
-    const replacing = { block_id, old: "us", new: "you" };
+    const replacing = { block_id, old: "us\n", new: "you and us\n" };
     const decisions = async (by: object): Promise<string> => {
       const read = await outcome(mounted.call("block_read", { block_id }, by));
       const change = await outcome(mounted.call("block_replace", replacing, by));
@@ -247,8 +248,9 @@ describe("the rules of a folder", () => {
     mounted.write("kumiko.toml", "[[conversation]]\nlevel =\n");
     await mounted.restart();
     expect([await decisions(claude), await decisions(ann)]).toEqual(["hh", "yy"]);
-    const mine = await mounted.call("block_create", { ...said, role: "model" }, claude);
-    expect(letterOf(await outcome(mounted.call("block_read", mine, claude)))).toBe("y");
+    const { block_id } = await mounted.call("block_create", { ...said, role: "model" }, claude);
+    const mine = mounted.call("block_read", { block_id }, claude);
+    expect(letterOf(await outcome(mine))).toBe("y");
     // Without a folder what is built in holds: an agent asks before it changes what is another's.
     await mounted.mounts.unmount(own);
     expect([await decisions(claude), await decisions(ann)]).toEqual(["yh", "yy"]);
@@ -474,7 +476,8 @@ describe("paths that lead out", () => {
           mkdirSync(join(root, "admin"), { recursive: true });
           writeFileSync(join(root, "admin/mover"), "mover\n");
           utimesSync(join(root, "admin/mover"), 1_000, 1_000);
-          const result = await outcome(mounted.call(tool, input(given), ann));
+          const around = { other: "admin/mover", edit: "" };
+          const result = await outcome(mounted.call(tool, input(given, around), ann));
           calls += 1;
           if (result instanceof KumikoError) refusals += 1;
           if (JSON.stringify(result).includes(CANARY))

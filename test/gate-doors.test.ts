@@ -1,9 +1,11 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
+import { setTimeout as passing } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { KumikoError, Random } from "../src/base/index.ts";
 import { scaled, seed } from "./support/counts.ts";
 import {
   type Act,
+  actors,
   canary,
   expected,
   GateHouse,
@@ -15,7 +17,8 @@ import {
 } from "./support/gate-house.ts";
 import { temporaryHome } from "./support/kumiko.ts";
 import type { RpcAnswer } from "./support/mcp.ts";
-import { pathTools } from "./support/path-tools.ts";
+import { ADDED, editTools, type PathTool, pathTools, prepare } from "./support/path-tools.ts";
+import { letterOf, outcome } from "./support/verdict.ts";
 
 const LONG = 15 * 60_000;
 
@@ -25,53 +28,69 @@ interface Attempt {
   readonly path: string;
   /** Of the file, where the way needs one. */
   readonly block: string;
+  /** A place of this attempt's own where everything is allowed. */
+  readonly other: string;
+  /** The Edit that was prepared. */
+  readonly edit: string;
 }
 
 /** One way in which a file's text may leave or be changed. */
-interface Way {
+interface Way extends Pick<PathTool, "prepared" | "leaves" | "moves"> {
   readonly name: string;
   readonly act: Act;
   /** By default everybody. */
   readonly kinds?: readonly Kind[];
+  /** In whose name, where it is another's than the token's. */
+  readonly actor?: string;
   /** Whoever speaks MCP is held to the rules as an agent. */
   readonly agents?: true;
   readonly takesBlock?: true;
   run(attempt: Attempt): Promise<unknown>;
   /** It is opened first, and refused then by who may not read. */
   readonly opens?: boolean;
+  /** Whether its answer has all of the text in it. */
+  readonly shows?: boolean;
 }
 
-const toolWays = pathTools.flatMap(({ tool, operation, input }, at): Way[] => {
-  const movesHere = tool === "file_move" && (input("") as { to: string }).to === "";
-  // To move a file here is to create it.
-  const act = movesHere ? "create" : operation;
-  const name = `${tool} ${at}`;
-  return [
-    {
-      name: `rpc ${name}`,
-      act,
-      run: ({ house, kind, path }) =>
-        house.client(kind).executeTool({ name: tool, arguments: input(path) as never }),
-    },
-    {
-      name: `mcp ${name}`,
-      act,
-      agents: true,
-      run: async ({ house, kind, path }) =>
-        mcpOutcome(await house.mcp(kind, "tools/call", { name: tool, arguments: input(path) })),
-    },
-  ];
-});
+const SHOWING: readonly string[] = ["block_read", "block_sync"];
+
+const toolWays = [...pathTools, ...editTools].flatMap(
+  ({ tool, operation: act, input, takesBlock: _, ...rest }, at): Way[] => {
+    const name = `${tool} ${at}`;
+    const way = { ...rest, act, shows: SHOWING.includes(tool) };
+    return [
+      {
+        ...way,
+        name: `rpc ${name}`,
+        run: ({ house, kind, path, ...around }) =>
+          house.client(kind).executeTool({ name: tool, arguments: input(path, around) as never }),
+      },
+      {
+        ...way,
+        name: `mcp ${name}`,
+        agents: true,
+        run: async ({ house, kind, path, ...around }) => {
+          const call = { name: tool, arguments: input(path, around) };
+          return mcpOutcome(await house.mcp(kind, "tools/call", call));
+        },
+      },
+    ];
+  },
+);
+
+const typed = (text: string): string => `${ADDED}${text}`;
 
 const textWays: readonly Way[] = [
   {
     name: "rpc getDocumentState",
     act: "read",
+    shows: true,
     run: ({ house, kind, block }) => house.client(kind).getDocumentState({ block_id: block }),
   },
   {
     name: "rpc getDocumentState at a position",
     act: "read",
+    shows: true,
     run: ({ house, kind, block }) =>
       house.client(kind).getDocumentState({ block_id: block, position: house.kernel.feed.head }),
   },
@@ -83,21 +102,24 @@ const textWays: readonly Way[] = [
   {
     name: "rpc pushOps",
     act: "change",
+    leaves: typed,
     run: ({ house, kind, block }) =>
       house.client(kind).pushOps({
         block_id: block,
         base_version: 1,
-        splices: [{ at: 0, remove: 0, insert: "zero\n" }],
+        splices: [{ at: 0, remove: 0, insert: ADDED }],
       }),
   },
   {
     name: "rpc purge",
     act: "delete",
+    leaves: (text) => text.replaceAll(/[^\n]/g, "█"),
     run: ({ house, kind, block }) => house.client(kind).purge({ block_id: block }),
   },
   {
     name: "replica",
     act: "read",
+    shows: true,
     run: async ({ house, kind, block }) => {
       const replica = house.client(kind).replica(block);
       await replica.ready();
@@ -107,19 +129,21 @@ const textWays: readonly Way[] = [
   {
     name: "replica edit",
     act: "change",
+    leaves: typed,
     opens: true,
     run: async ({ house, kind, block }) => {
       const replica = house.client(kind).replica(block);
       await replica.ready();
       const refused = Promise.withResolvers<KumikoError>();
       replica.onRefused(({ error }) => refused.resolve(error));
-      replica.edit([{ at: 0, remove: 0, insert: "zero\n" }]);
+      replica.edit([{ at: 0, remove: 0, insert: ADDED }]);
       return Promise.race([refused.promise, replica.saved().catch((error: unknown) => error)]);
     },
   },
   {
     name: "mcp resource",
     act: "read",
+    shows: true,
     agents: true,
     run: async ({ house, kind, block }) =>
       mcpOutcome(
@@ -129,64 +153,76 @@ const textWays: readonly Way[] = [
 ];
 const blockWays = textWays.map((way): Way => ({ ...way, takesBlock: true }));
 
-const command = (act: Act, args: (path: string) => readonly string[]): Way => ({
-  name: `kumiko ${args("").join(" ")}`,
+/** Who has the owner's home is its owner. */
+const OWNER = "ann";
+
+const command = (
+  act: Act,
+  args: (path: string, other: string) => readonly string[],
+  rest: Partial<Way> = {},
+): Way => ({
+  name: `kumiko ${args("", "").join(" ")}`,
   act,
-  // Who has the owner's home is its owner.
   kinds: ["person"],
-  async run({ house, path }) {
-    using home = temporaryHome();
-    const environment = { KUMIKO_HOME: house.place };
-    const answer = await home.json(args(path), { folder: house.folder, environment });
-    const { error } = answer as { error?: { code: "denied"; facts: { decision: string } } };
-    return error === undefined ? answer : new KumikoError(error.code, "refused", error.facts);
-  },
+  actor: OWNER,
+  run: ({ house, path, other }) => commanded(house, args(path, other)),
+  ...rest,
 });
 
+/** What the command answers to its owner, whose editor is a program. */
+async function commanded(house: GateHouse, args: readonly string[]): Promise<unknown> {
+  using home = temporaryHome();
+  const environment = { KUMIKO_HOME: house.place, EDITOR: "sed -i s/one/ONE/" };
+  const answer = await home.json(args, { folder: house.folder, environment });
+  const { error } = answer as { error?: KumikoError };
+  return error === undefined ? answer : new KumikoError(error.code, error.message, error.facts);
+}
+
+const firstLarge = (text: string): string => text.replace("one", "ONE");
+const gone = (): undefined => undefined;
+
 const commandWays: readonly Way[] = [
-  command("read", (path) => ["cat", path]),
+  command("read", (path) => ["cat", path], { shows: true }),
   command("read", (path) => ["history", path]),
   command("read", (path) => ["blame", path]),
   command("read", (path) => ["diff", path]),
-  command("append", (path) => ["block", "append", path, "--text", "four", "--flush"]),
-  command("create", (path) => ["file", "create", path, "--content", "four"]),
-  command("change", (path) => ["block", "replace", path, "--old", "one", "--new", "ONE"]),
-  command("delete", (path) => ["file", "delete", path]),
-  command("move", (path) => ["file", "move", path, "--to", "admin/commanded"]),
+  command("append", (path) => ["block", "append", path, "--text", "four\n", "--flush"], {
+    leaves: (text) => `${text}four\n`,
+  }),
+  command("create", (path) => ["file", "create", path, "--content", "four"], {
+    leaves: () => "four",
+  }),
+  command("change", (path) => ["block", "replace", path, "--old", "one", "--new", "ONE"], {
+    leaves: firstLarge,
+  }),
+  command("change", (path) => ["edit", path], { leaves: firstLarge }),
+  command("change", (path) => ["undo", path], { prepared: "edited" }),
+  command("change", (path) => ["redo", path], { prepared: "undone", leaves: typed }),
+  command("change", (path) => ["rollback", path, "--version", "1"], { prepared: "edited" }),
+  command("change", (path) => ["file", "save", path], { prepared: "edited", leaves: typed }),
+  command("change", (path) => ["file", "reload", path], { prepared: "edited" }),
+  command("change", (path) => ["file", "merge", path, "--text", "ONE\n", "--base-version", "1"], {
+    leaves: () => "ONE\n",
+  }),
+  command("delete", (path) => ["file", "delete", path], { leaves: gone }),
+  command("move", (path, other) => ["file", "move", path, "--to", other], {
+    moves: "away",
+    leaves: gone,
+  }),
+  command("create", (path, other) => ["file", "move", other, "--to", path], { moves: "here" }),
 ];
 
 /** What it gave: an answer, or what it refused, whatever form the door gives refusals. */
 function mcpOutcome({ result, error }: RpcAnswer): unknown {
-  const { _meta: meta } = (result ?? {}) as { _meta?: { "kumiko/error"?: Told } };
-  const refused = meta?.["kumiko/error"];
-  const told = refused ?? (error?.data as { kumiko?: Told } | undefined)?.kumiko;
-  if (told === undefined) return result ?? error;
-  return new KumikoError(told.code as "denied", JSON.stringify(told), told.facts as never);
-}
-
-interface Told {
-  readonly code: string;
-  readonly facts: { readonly [name: string]: unknown };
-}
-
-/** y, n or h; what was asked in vain for another reason than the rules counts as allowed. */
-function letterOf(result: unknown): string {
-  // Where each block is answered for by itself.
-  const { _meta: meta } = Object(result) as { _meta?: { "kumiko/answer"?: object } };
-  const answer = (meta?.["kumiko/answer"] ?? Object(result)) as {
-    unavailable?: { error: Told }[];
+  const { _meta: meta, isError } = (result ?? {}) as {
+    _meta?: { "kumiko/error"?: KumikoError };
+    isError?: boolean;
   };
-  const told: Told | undefined =
-    result instanceof KumikoError ? result : answer.unavailable?.[0]?.error;
-  if (told?.code !== "denied") return "y";
-  return told.facts["decision"] === "ask" ? "h" : "n";
-}
-
-async function outcome(call: Promise<unknown>): Promise<unknown> {
-  return call.catch((error: unknown) => {
-    if (error instanceof KumikoError) return error;
-    throw error;
-  });
+  const refused = meta?.["kumiko/error"];
+  const told = refused ?? (error?.data as { kumiko?: KumikoError } | undefined)?.kumiko;
+  if (told !== undefined) return new KumikoError(told.code, told.message, told.facts);
+  if (error !== undefined || isError === true) throw new Error(JSON.stringify({ result, error }));
+  return result;
 }
 
 const chance = new Random(seed());
@@ -208,6 +244,7 @@ describe("every level and escalation, by every door, for everybody", () => {
         rule,
         kind,
         path: `${rule.folder}/${number}-${kind}.txt`,
+        other: `admin/${number}-${rule.folder}-${kind}.txt`,
       })),
     ),
   );
@@ -217,10 +254,18 @@ describe("every level and escalation, by every door, for everybody", () => {
     { timeout: LONG },
     async () => {
       const made = attempts.filter(({ way }) => way.act !== "create").map(({ path }) => path);
-      await using house = await GateHouse.open([...made, "admin/mover"]);
-      for (const { way, rule, kind, path } of attempts) {
-        const block = way.takesBlock === true ? await house.block(path) : "";
-        const result = await outcome(way.run({ house, kind, path, block }));
+      const sources = attempts.filter(({ way }) => way.moves === "here").map(({ other }) => other);
+      await using house = await GateHouse.open([...made, ...sources]);
+      const soon: (() => Promise<void>)[] = [];
+      for (const { way, rule, kind, path, other } of attempts) {
+        const { prepared } = way;
+        const known = way.takesBlock === true || prepared !== undefined;
+        const block = known ? await house.block(path) : "";
+        const actor = way.actor ?? actors[kind];
+        const edit =
+          prepared === undefined ? "" : await prepare(house.kernel, { block, actor, prepared });
+        const before = block === "" ? "" : (await house.kernel.read(block)).text;
+        const result = await outcome(way.run({ house, kind, path, block, other, edit }));
         const held = way.agents === true && kind === "person" ? "agent" : kind;
         const shown = expected(rule, "read", held);
         const wanted = way.opens === true && shown !== "y" ? shown : expected(rule, way.act, held);
@@ -228,19 +273,65 @@ describe("every level and escalation, by every door, for everybody", () => {
         expect([...what, letterOf(result)]).toEqual([...what, wanted]);
         // Whoever may not read is shown nothing, whatever else they may.
         const told = `${JSON.stringify(result)} ${String(result)}`;
-        if (wanted !== "y" || shown !== "y")
-          expect([...what, told.includes(canary(path))]).toEqual([...what, false]);
-        if (wanted === "y") continue;
-        if (way.act === "create")
-          expect([...what, existsSync(house.path(path))]).toEqual([...what, false]);
-        else expect([...what, house.read(path)]).toEqual([...what, textOf(path)]);
+        const hides = wanted !== "y" || shown !== "y";
+        if (hides || way.shows === true)
+          expect([...what, told.includes(canary(path))]).toEqual([...what, !hides]);
+        if (wanted === "y") {
+          const done = (): Promise<void> => expectDone(house, way, { path, other, what });
+          // What is typed into a copy, or appended, is saved soon; everything else before its answer.
+          if (SOON.some((each) => way.name.includes(each))) soon.push(done);
+          else await done();
+          continue;
+        }
+        const untouched = way.act === "create" ? undefined : textOf(path);
+        expect([...what, house.found(path)]).toEqual([...what, untouched]);
+        if (way.moves !== undefined) {
+          const there = way.moves === "here" ? textOf(other) : undefined;
+          expect([...what, house.found(other)]).toEqual([...what, there]);
+        }
         if (block !== "")
-          expect([...what, (await house.kernel.read(block)).text]).toEqual([...what, textOf(path)]);
+          expect([...what, (await house.kernel.read(block)).text]).toEqual([...what, before]);
       }
-      expect(attempts.length).toBeGreaterThan(1_500);
+      const end = Date.now() + 20_000;
+      for (const done of soon) while (!(await holds(done, end))) await passing(5);
+      expect(attempts.length).toBeGreaterThan(2_000);
     },
   );
 });
+
+const SOON: readonly string[] = ["append", "pushOps", "replica edit"];
+
+/** Whether it holds by now; from some time on what does not is a failure. */
+async function holds(check: () => Promise<void>, end: number): Promise<boolean> {
+  try {
+    await check();
+    return true;
+  } catch (error) {
+    if (Date.now() > end) throw error;
+    return false;
+  }
+}
+
+/** What was allowed has happened: to the file, to its block, and where it went or came from. */
+async function expectDone(
+  house: GateHouse,
+  way: Way,
+  { path, other, what }: { path: string; other: string; what: readonly unknown[] },
+): Promise<void> {
+  const { moves, leaves = (text: string) => text } = way;
+  const wanted = leaves(moves === "here" ? textOf(other) : textOf(path));
+  expect([...what, house.found(path)]).toEqual([...what, wanted]);
+  if (moves !== undefined) {
+    const there = moves === "away" ? textOf(path) : undefined;
+    expect([...what, house.found(other)]).toEqual([...what, there]);
+  }
+  const file = house.mounts.first().source.files.at(path);
+  if (wanted === undefined || file === undefined) return;
+  const { text, state } = await house.kernel.read(file.block);
+  expect([...what, text]).toEqual([...what, wanted]);
+  if (way.name.includes("block_status"))
+    expect([...what, state.flags]).toEqual([...what, { pinned: true }]);
+}
 
 /** Ways that give what is in many files at once. */
 const wideWays: { readonly [name: string]: (house: GateHouse, kind: Kind) => Promise<unknown> } = {
@@ -357,10 +448,13 @@ describe("conflicts", () => {
     "are told to and resolved by those who may read and change the file",
     { timeout: LONG },
     async () => {
-      const doors = ["rpc", "mcp"] as const;
+      const doors = { rpc: kinds, mcp: kinds, command: ["person"] } as const;
       const cases = triedRules().flatMap((rule) =>
-        doors.flatMap((door) =>
-          kinds.map((kind) => ({ rule, door, kind, path: `${rule.folder}/${door}-${kind}.txt` })),
+        (["rpc", "mcp", "command"] as const).flatMap((door) =>
+          doors[door].map((kind) => {
+            const path = `${rule.folder}/${door}-${kind}.txt`;
+            return { rule, door, kind, path };
+          }),
         ),
       );
       await using house = await GateHouse.open(cases.map(({ path }) => path));
@@ -376,14 +470,15 @@ describe("conflicts", () => {
       expect(named).toEqual(readable.map(({ path }) => path));
       expect(canariesIn(told)).toEqual(readable.map(({ path }) => canary(path)).toSorted());
       for (const [at, { rule, door, kind, path }] of cases.entries()) {
-        const call = {
-          name: "file_resolve",
-          arguments: { conflict: all[at]!.conflict, choice: "mine" },
+        const { conflict } = all[at]!;
+        const before = house.read(path);
+        const call = { name: "file_resolve", arguments: { conflict, choice: "mine" } };
+        const ways = {
+          rpc: () => house.client(kind).executeTool(call),
+          mcp: async () => mcpOutcome(await house.mcp(kind, "tools/call", call)),
+          command: () => commanded(house, ["resolve", conflict, "mine"]),
         };
-        const result =
-          door === "rpc"
-            ? await outcome(house.client(kind).executeTool(call))
-            : mcpOutcome(await house.mcp(kind, "tools/call", call));
+        const result = await outcome(ways[door]());
         const held = door === "mcp" && kind === "person" ? "agent" : kind;
         const what = [door, kind, rule.level, rule.escalate, String(result)];
         const wanted = expected(rule, "resolve", held);
@@ -391,6 +486,8 @@ describe("conflicts", () => {
         if (wanted !== "y") expect([...what, canariesIn(String(result))]).toEqual([...what, []]);
         const open = house.mounts.conflicts.list().some((each) => each.path === path);
         expect([...what, open]).toEqual([...what, wanted !== "y"]);
+        const stands = wanted === "y" ? textOf(path).replace("canary-", "mine canary-") : before;
+        expect([...what, house.read(path)]).toEqual([...what, stands]);
       }
     },
   );

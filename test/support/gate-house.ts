@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type RunningServer, startServer } from "../../src/app/server.ts";
 import { connect, type KumikoClient } from "../../src/client/index.ts";
@@ -11,21 +11,24 @@ import { memory } from "./ways-out.ts";
 
 export const kinds = ["person", "agent", "service"] as const;
 export type Kind = (typeof kinds)[number];
+/** In whose name each acts. */
+export const actors = { person: "bea", agent: "claude", service: "ci" } as const;
 
 /**
  * What each level must say to an agent, written down by hand, for read, append, create, change and delete. y: allow,
- * n: deny, h: ask.
+ * n: deny, h: ask a person, p: ask the one whose agent it is.
  */
 const said = {
   secret: "hhhhn",
   read_only: "ynnnn",
-  partner: "yhhhn",
+  partner: "ypppn",
   human: "yhhhh",
   append: "yyynn",
   read_write: "yyyyh",
   admin: "yyyyy",
 } as const;
 type Level = keyof typeof said;
+type Letter = "y" | "n" | "h" | "p";
 
 /** What is done to a file by any door. */
 export type Act =
@@ -74,13 +77,14 @@ export const gateRules: readonly GateRule[] = (Object.keys(said) as Level[]).fla
   })),
 );
 
-export function expected({ level, escalate }: GateRule, act: Act, kind: Kind): "y" | "n" | "h" {
+export function expected({ level, escalate }: GateRule, act: Act, kind: Kind): Letter {
+  const asks = level === "partner" ? "p" : "h";
   const letters = needs[act].map((operation) => {
-    if (escalate.includes(operation === "create" ? "append" : operation)) return "h";
+    if (escalate.includes(operation === "create" ? "append" : operation)) return asks;
     return said[level][["read", "append", "create", "change", "delete"].indexOf(operation)];
   });
-  const strictest = letters.includes("n") ? "n" : letters.includes("h") ? "h" : "y";
-  return strictest === "h" && kind === "person" ? "y" : strictest;
+  if (letters.includes("n")) return "n";
+  return letters.includes(asks) && kind !== "person" ? asks : "y";
 }
 
 /** The text of a file that is in no other. */
@@ -127,7 +131,6 @@ export class GateHouse implements AsyncDisposable {
     this.#kernel = await hall.world.open(this.id);
     await Mounts.of(this.#kernel).watched();
     const scopes: Scope[] = ["read", "write", "admin"];
-    const actors = { person: "bea", agent: "claude", service: "ci" };
     for (const kind of kinds) {
       const request = { kind, actor: actors[kind], scopes };
       this.#tokens.set(kind, (await hall.tokens.mint(owner, request)).token);
@@ -197,6 +200,11 @@ export class GateHouse implements AsyncDisposable {
 
   read(path: string): string {
     return readFileSync(this.path(path), "utf8");
+  }
+
+  /** The same, or nothing where no file is. */
+  found(path: string): string | undefined {
+    return existsSync(this.path(path)) ? this.read(path) : undefined;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
