@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { symlinkSync } from "node:fs";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { once } from "node:events";
 import { execFileSync } from "node:child_process";
@@ -12,6 +12,7 @@ import { Folder, type Place } from "../src/files/contained.ts";
 import { move, readWhole, remove, save, stat } from "../src/files/disk-file.ts";
 import { hasHandles } from "../src/files/folder-handle.ts";
 import { scaled, seed } from "./support/counts.ts";
+import { Mounted } from "./support/mounted.ts";
 import { stage } from "../src/files/replacing.ts";
 import { refusalCode } from "./support/refusal.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
@@ -128,6 +129,11 @@ describe("a path that somebody gives", () => {
   });
 });
 
+/** So many operations must have met a link that led out, or a folder that was put in another's place. */
+const MET = { operations: 200, calls: 20 };
+/** For as long as one waits for that at most, in milliseconds. */
+const PATIENCE = 60_000;
+
 describe.runIf(hasHandles)("links and folders that are swapped meanwhile", () => {
   it("never lead out", { timeout: LONG }, async () => {
     using folder = temporaryFolder(memory());
@@ -136,50 +142,140 @@ describe.runIf(hasHandles)("links and folders that are swapped meanwhile", () =>
     makeRoot(root);
     const before = seen(outside);
     using opened = Folder.open(root);
-    const stop = new Int32Array(new SharedArrayBuffer(8));
-    const swapper = new Worker(SWAPPER, { eval: true, workerData: { root, outside, stop } });
-    await once(swapper, "message");
     const random = new Random(seed());
-    const outcomes = new Map<string, number>();
-    try {
-      // As many swaps as operations, however the two share the processor.
-      const enough = scaled(2_000);
-      const isDone = (race: number): boolean =>
-        race >= enough && Atomics.load(stop, 1) > enough && outcomes.has("staged");
-      for (let race = 0; !isDone(race); race += 1) {
-        const outcome = await raced(opened, race, random);
-        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-      }
-    } finally {
-      Atomics.store(stop, 0, 1);
-      await once(swapper, "exit");
-    }
+    const outcomes = await whileSwapped(outside, {
+      races: scaled(2_000),
+      race: (number) => raced(opened, number, random),
+      isEnough: (all) => met(all) >= MET.operations && all.has("staged"),
+    });
     expect(seen(outside)).toEqual(before);
     // Both happened, or there was no race: what was inside was reached, and what led out was refused.
     expect(outcomes.get("done") ?? 0).toBeGreaterThan(0);
-    expect((outcomes.get("outside") ?? 0) + (outcomes.get("disk_moved") ?? 0)).toBeGreaterThan(0);
+    expect(met(outcomes)).toBeGreaterThanOrEqual(MET.operations);
+  });
+
+  it("never lead out by any tool", { timeout: LONG }, async () => {
+    using folder = temporaryFolder(memory());
+    const outside = makeOutside(folder.path);
+    const root = join(outside, "root");
+    makeRoot(root);
+    writeFileSync(join(root, "kumiko.toml"), '[[rule]]\npath = "**"\nlevel = "admin"\n');
+    const before = seen(outside);
+    await using mounted = await Mounted.with({}, { folder: root });
+    const random = new Random(seed());
+    const outcomes = await whileSwapped(outside, {
+      races: scaled(1_000),
+      race: (number) => called(mounted, number, random),
+      isEnough: (all) => met(all) >= MET.calls && TOOLS.every((tool) => all.has(tool)),
+    });
+    expect(seen(outside)).toEqual(before);
+    // Each of them reached what was inside.
+    expect(TOOLS.filter((tool) => !outcomes.has(tool))).toEqual([]);
+    expect(met(outcomes)).toBeGreaterThanOrEqual(MET.calls);
   });
 });
+
+function met(outcomes: ReadonlyMap<string, number>): number {
+  return (outcomes.get("outside") ?? 0) + (outcomes.get("disk_moved") ?? 0);
+}
+
+/** How often each outcome was had, of operations that are made while others swap what they mean. */
+async function whileSwapped(
+  outside: string,
+  {
+    races,
+    race,
+    isEnough,
+  }: {
+    readonly races: number;
+    readonly race: (number: number) => Promise<string>;
+    readonly isEnough: (outcomes: ReadonlyMap<string, number>) => boolean;
+  },
+): Promise<ReadonlyMap<string, number>> {
+  const stop = new Int32Array(new SharedArrayBuffer(8));
+  const workerData = { root: join(outside, "root"), outside, stop };
+  const swapper = new Worker(SWAPPER, { eval: true, workerData });
+  await once(swapper, "message");
+  const outcomes = new Map<string, number>();
+  const end = Date.now() + PATIENCE;
+  try {
+    // As many swaps as operations, however the two share the processor.
+    const isDone = (number: number): boolean =>
+      number >= races && Atomics.load(stop, 1) > races && isEnough(outcomes);
+    for (let number = 0; !isDone(number) && Date.now() < end; number += 1) {
+      const outcome = await race(number);
+      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+    }
+  } finally {
+    Atomics.store(stop, 0, 1);
+    await once(swapper, "exit");
+  }
+  return outcomes;
+}
 
 /** Swaps a folder for a link out of the root, and a file for one to the canary, as fast as it can. */
 const SWAPPER = `
   const fs = require("node:fs");
   const { join } = require("node:path");
   const { parentPort, workerData: { root, outside, stop } } = require("node:worker_threads");
-  const folder = join(root, "sub"), file = join(root, "notes.txt");
+  const folder = join(root, "sub"), file = join(root, "notes.txt"), lure = join(root, "lure");
   const attempt = (act) => { try { act(); } catch {} };
   parentPort.postMessage("ready");
   while (Atomics.load(stop, 0) === 0) {
     attempt(() => fs.renameSync(folder, folder + ".aside"));
     attempt(() => fs.symlinkSync(outside, folder));
-    attempt(() => fs.symlinkSync(join(outside, "canary.txt"), join(root, "lure")));
-    attempt(() => fs.renameSync(join(root, "lure"), file));
+    attempt(() => fs.symlinkSync(join(outside, "canary.txt"), lure));
+    attempt(() => fs.renameSync(lure, file));
     attempt(() => fs.unlinkSync(folder));
     attempt(() => fs.renameSync(folder + ".aside", folder));
-    attempt(() => { fs.writeFileSync(join(root, "lure"), "notes"); fs.renameSync(join(root, "lure"), file); });
+    // At rest: nobody waits for more of it.
+    attempt(() => { fs.writeFileSync(lure, "notes"); fs.utimesSync(lure, 1000, 1000); fs.renameSync(lure, file); });
     Atomics.add(stop, 1, 1);
   }
 `;
+
+const TOOLS = [
+  "block_read",
+  "block_replace",
+  "file_create",
+  "file_move",
+  "file_delete",
+  "file_list",
+  "kernel_search",
+] as const;
+
+/** What only is outside, by the names that it has there. */
+const OUTSIDE = /canary\.txt|root-evil/;
+
+/** One call about what is being swapped: the tool's name, or the code with which it was refused. */
+async function called(mounted: Mounted, race: number, random: Random): Promise<string> {
+  const tool = TOOLS[race % TOOLS.length]!;
+  const path = random.pick(["sub/canary.txt", "sub/in.txt", "notes.txt", "inside/canary.txt"]);
+  const inputs: { readonly [name in (typeof TOOLS)[number]]: object } = {
+    block_read: { block_id: path },
+    block_replace: { block_id: path, old: random.pick(["notes", "in", "what"]), new: "notes in" },
+    file_create: { path: `sub/new-${race}`, content: "new" },
+    file_move: { path: random.pick([path, `sub/new-${race - 1}`]), to: `sub/moved-${race}` },
+    file_delete: { path: random.pick([path, `sub/moved-${race - 1}`]) },
+    file_list: random.pick([{}, { pattern: "sub/**" }, { after: "sub" }]),
+    kernel_search: { query: random.pick(["what no", "n"]), path_prefix: random.pick(["", "sub"]) },
+  };
+  try {
+    const answer = await mounted.call(tool, inputs[tool], { actor: "ann", kind: "person" });
+    const told = JSON.stringify(answer);
+    expect([tool, inputs[tool], told]).not.toEqual([
+      tool,
+      inputs[tool],
+      expect.stringContaining(CANARY),
+    ]);
+    const { files = [] } = answer as { files?: { path: string }[] };
+    expect(files.filter(({ path: each }) => OUTSIDE.test(each))).toEqual([]);
+    return tool;
+  } catch (error) {
+    if (error instanceof KumikoError && !error.message.includes(CANARY)) return error.code;
+    throw error;
+  }
+}
 
 /** One operation on what is being swapped: "done", or the code with which it was refused. */
 async function raced(folder: Folder, race: number, random: Random): Promise<string> {

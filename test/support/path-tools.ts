@@ -1,3 +1,4 @@
+import { Mounts } from "../../src/files/index.ts";
 import type { Kernel } from "../../src/kernel/index.ts";
 
 /** The text of the files that the tools below are tried on; more lines may follow. */
@@ -173,6 +174,10 @@ export async function prepare(
     translate: () => [{ at: 0, remove: 0, insert: ADDED }],
     answer: ({ edit: made }) => made,
   });
+  const { saving, files } = Mounts.of(kernel).first().source;
   if (prepared === "undone") await kernel.undoFiles(by, edit, new Map([[id, text]]));
+  // Else it is saved within a moment, and who tries to save it would have nothing to do.
+  const held = files.of(id)!;
+  saving.nothingWaits(Object.create(held, { ahead: { value: false } }) as typeof held);
   return edit;
 }
