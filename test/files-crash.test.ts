@@ -1,4 +1,4 @@
-import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import {
   appendFileSync,
   linkSync,
@@ -16,6 +16,7 @@ import { scaled, seed } from "./support/counts.ts";
 import { Mounted } from "./support/mounted.ts";
 import type { ToldOfFiles } from "./support/mounted-child.ts";
 import { root } from "./support/process.ts";
+import { canMount } from "./support/programs.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const LONG = 15 * 60_000;
@@ -302,11 +303,4 @@ function mountedDisk(place: string): MountedDisk {
     remount: (options) => void execFileSync("mount", ["-o", options, path]),
     [Symbol.dispose]: () => void execFileSync("umount", ["-l", path]),
   };
-}
-
-function canMount(): boolean {
-  using place = temporaryFolder();
-  const mounted = spawnSync("mount", ["-t", "tmpfs", "kumiko-test", place.path]).status === 0;
-  if (mounted) execFileSync("umount", [place.path]);
-  return mounted;
 }

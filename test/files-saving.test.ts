@@ -27,6 +27,7 @@ import { sweep } from "../src/files/sweep.ts";
 import { isTemporaryName } from "../src/files/temporary-name.ts";
 import { scaled, seed } from "./support/counts.ts";
 import { root as repository, runProgram } from "./support/process.ts";
+import { canMount } from "./support/programs.ts";
 import { refusal } from "./support/refusal.ts";
 import { roundOf, wholeContent } from "./support/saving-child.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
@@ -560,14 +561,6 @@ async function killedAfter(
     resolve(new Map(lines.map((line) => [line.split(" ")[0]!, Number(line.split(" ")[1])])));
   });
   return promise;
-}
-
-function canMount(): boolean {
-  using folder = temporaryFolder();
-  const args = ["-t", "tmpfs", "-o", "size=1m", "none", folder.path];
-  if (spawnSync("mount", args).status !== 0) return false;
-  execFileSync("umount", [folder.path]);
-  return true;
 }
 
 /** A real file system of 1 MB. */

@@ -13,7 +13,7 @@ import { KumikoError, Random } from "../src/base/index.ts";
 import { scaled, seed } from "./support/counts.ts";
 import { Mounted } from "./support/mounted.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
-import { hasVim } from "./support/writers.ts";
+import { hasVim } from "./support/programs.ts";
 
 const LONG = 15 * 60_000;
 /** Within so many milliseconds after the last change, blocks and files are equal. */

@@ -132,7 +132,7 @@ describe("a path that somebody gives", () => {
 /** So many operations must have met a link that led out, or a folder that was put in another's place. */
 const MET = { operations: 200, calls: 20 };
 /** For as long as one waits for that at most, in milliseconds. */
-const PATIENCE = 60_000;
+const PATIENCE = 180_000;
 
 describe.runIf(hasHandles)("links and folders that are swapped meanwhile", () => {
   it("never lead out", { timeout: LONG }, async () => {

@@ -14,8 +14,9 @@ import { subscribe } from "../src/files/subscription.ts";
 import type { WatchTrouble } from "../src/files/watch-trouble.ts";
 import { scaled } from "./support/counts.ts";
 import { root as repository, runProgram } from "./support/process.ts";
+import { hasVim } from "./support/programs.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
-import { git, hasVim, savers, shell, Watched } from "./support/writers.ts";
+import { git, savers, shell, Watched } from "./support/writers.ts";
 
 const OLD = "one old\ntwo old\nthree old\nfour old\nfive old\nsix old\n";
 const NEW = OLD.replaceAll("old", "new");

@@ -1,19 +1,12 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryHome } from "./support/kumiko.ts";
-import { temporaryFolder } from "./support/temporary-folder.ts";
+import { canMount } from "./support/programs.ts";
 
 const B = "demo~ann~1";
-
-function canMount(): boolean {
-  using place = temporaryFolder();
-  const mounted = spawnSync("mount", ["-t", "tmpfs", "kumiko-test", place.path]).status === 0;
-  if (mounted) execFileSync("umount", [place.path]);
-  return mounted;
-}
 
 /** A home on a disk that nobody can write to, with what a server leaves behind. */
 async function snapshot() {

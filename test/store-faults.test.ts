@@ -1,4 +1,4 @@
-import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
@@ -10,6 +10,7 @@ import { readAll } from "./store-contract/support.ts";
 import { scaled, seed } from "./support/counts.ts";
 import { compileFaults, pointsAmong } from "./support/fault-library.ts";
 import { root, runProgram } from "./support/process.ts";
+import { canMount } from "./support/programs.ts";
 import { placesOf } from "./support/stored-bytes.ts";
 import type { Said } from "./support/store-child.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
@@ -77,8 +78,8 @@ describe("the sqlite store when the disk fails", () => {
       const disk = join(folder.path, "disk");
       mkdirSync(disk);
       // Where mounting is not permitted, a limit on the size of files has to stand in for it.
-      const mounted =
-        spawnSync("mount", ["-t", "tmpfs", "-o", "size=3m", "none", disk]).status === 0;
+      const mounted = canMount();
+      if (mounted) execFileSync("mount", ["-t", "tmpfs", "-o", "size=3m", "none", disk]);
       try {
         const file = join(disk, "state.db");
         const command = [process.execPath, child, "full", file];

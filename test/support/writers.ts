@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as passing } from "node:timers/promises";
@@ -139,5 +138,3 @@ export const savers: Readonly<Record<string, (file: string) => string>> = {
     return `text=$(sed s/old/new/g ${file}); exec 3> ${file}; printf '%s\\n' "$text" | ${parts}`;
   },
 };
-
-export const hasVim = spawnSync("vim", ["--version"]).status === 0;
