@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as passing } from "node:timers/promises";
 import {
@@ -8,7 +8,9 @@ import {
 } from "@modelcontextprotocol/client";
 import { expect, test } from "vitest";
 import { Random } from "../src/base/index.ts";
+import { connect, type FeedNews } from "../src/client/index.ts";
 import { scaled, seed } from "./support/counts.ts";
+import { FeedClient } from "./support/feed-client.ts";
 import { type Home, temporaryHome } from "./support/kumiko.ts";
 import { dataIn } from "./support/mcp.ts";
 import { type Serving, serving } from "./support/serving.ts";
@@ -88,14 +90,36 @@ async function authors(agent: Agent): Promise<string[]> {
   return runs.flatMap(({ text, actor }) => Array.from({ length: text.length }, () => actor));
 }
 
-async function equalSoon(agent: Agent, file: string): Promise<string> {
-  const end = Date.now() + SOON;
-  for (;;) {
-    const disk = readFileSync(file, "utf8");
-    const text = await agent.text();
-    if (text === disk) return text;
-    if (Date.now() > end) expect(text).toBe(disk);
-    await passing(10);
+/** Somebody who asks for nothing: what is new on disk reaches them only if the watch tells it. */
+class Listener implements AsyncDisposable {
+  readonly #copies = new FeedClient();
+  readonly #owned: AsyncDisposableStack;
+  readonly #block: string;
+
+  constructor(token: string, { told }: Serving, block: string) {
+    this.#block = block;
+    this.#owned = new AsyncDisposableStack();
+    const client = this.#owned.use(connect({ url: told.url, token }));
+    const listen = (news: FeedNews): void => {
+      if (news.kind === "blocks") for (const event of news.events) this.#copies.apply(event);
+    };
+    this.#owned.use(client.kernel(told.kernel).feed(listen, { from: 0 }));
+  }
+
+  /** Gives what block and file say once both say the same. */
+  async equalSoon(file: string): Promise<string> {
+    const end = Date.now() + SOON;
+    for (;;) {
+      const disk = readFileSync(file, "utf8");
+      const text = this.#copies.copies.get(this.#block)?.text;
+      if (text === disk) return text;
+      if (Date.now() > end) expect(text).toBe(disk);
+      await passing(10);
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#owned.disposeAsync();
   }
 }
 
@@ -116,6 +140,17 @@ test(
     const agents: Agent[] = [];
     for (const actor of actors)
       agents.push(connected.use(await Agent.connect(actor, home, server)));
+    const [first] = agents as [Agent];
+    const { block_id } = await first.ask<{ block_id: string }>("file_load", { path: PATH });
+    const { token: reading } = await home.json([
+      "token",
+      "new",
+      "--for",
+      "ann",
+      "--scopes",
+      "read",
+    ]);
+    const listener = connected.use(new Listener(String(reading), server, block_id));
     const rounds = scaled(30);
     const saves = scaled(100);
     // One person, who saves with an editor first and with sed then.
@@ -137,9 +172,13 @@ test(
       return tokens;
     });
     const [saved, ...edited] = await Promise.all([saving, ...editing]);
-    const [first] = agents as [Agent];
-    const text = await equalSoon(first, file);
-    const own = saved.flat();
+    await listener.equalSoon(file);
+    // Nobody asks for anything any more.
+    const last = readFileSync(file, "utf8").replace(linesOf("rename")[0]!, "$&<last-0>");
+    writeFileSync(`${file}.new`, last);
+    renameSync(`${file}.new`, file);
+    const text = await listener.equalSoon(file);
+    const own = [...saved.flat(), "<last-0>"];
     const tokens = [...own, ...edited.flat()];
     expect(tokens.length).toBeGreaterThanOrEqual(rounds * 10 + saves * 2);
     expect(tokens.filter((token) => text.split(token).length !== 2)).toEqual([]);
