@@ -44,7 +44,8 @@ interface Way extends Pick<PathTool, "prepared" | "leaves" | "moves"> {
   readonly actor?: string;
   /** Whoever speaks MCP is held to the rules as an agent. */
   readonly agents?: true;
-  readonly takesBlock?: true;
+  /** Whether it knows the block, which is loaded then. */
+  readonly byBlock?: true;
   run(attempt: Attempt): Promise<unknown>;
   /** It is opened first, and refused then by who may not read. */
   readonly opens?: boolean;
@@ -55,7 +56,7 @@ interface Way extends Pick<PathTool, "prepared" | "leaves" | "moves"> {
 const SHOWING: readonly string[] = ["block_read", "block_sync"];
 
 const toolWays = [...pathTools, ...editTools].flatMap(
-  ({ tool, operation: act, input, takesBlock: _, ...rest }, at): Way[] => {
+  ({ tool, operation: act, input, ...rest }, at): Way[] => {
     const name = `${tool} ${at}`;
     const way = { ...rest, act, shows: SHOWING.includes(tool) };
     return [
@@ -151,7 +152,7 @@ const textWays: readonly Way[] = [
       ),
   },
 ];
-const blockWays = textWays.map((way): Way => ({ ...way, takesBlock: true }));
+const blockWays = textWays.map((way): Way => ({ ...way, byBlock: true }));
 
 /** Who has the owner's home is its owner. */
 const OWNER = "ann";
@@ -259,7 +260,7 @@ describe("every level and escalation, by every door, for everybody", () => {
       const soon: (() => Promise<void>)[] = [];
       for (const { way, rule, kind, path, other } of attempts) {
         const { prepared } = way;
-        const known = way.takesBlock === true || prepared !== undefined;
+        const known = way.byBlock === true || prepared !== undefined;
         const block = known ? await house.block(path) : "";
         const actor = way.actor ?? actors[kind];
         const edit =

@@ -3,7 +3,7 @@ import { isFull } from "./counts.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** Whether this machine has what a test needs. Where everything is tried, a test that is left out is a failure. */
-export function needed(what: string, isThere: boolean): boolean {
+function needed(what: string, isThere: boolean): boolean {
   if (!isThere && isFull()) throw new Error(`A full run needs ${what}, which is not here.`);
   return isThere;
 }
