@@ -4,7 +4,10 @@ import { temporaryFolder } from "./temporary-folder.ts";
 
 /** Whether this machine has what a test needs. Where everything is tried, a test that is left out is a failure. */
 function needed(what: string, isThere: boolean): boolean {
-  if (!isThere && isFull()) throw new Error(`A full run needs ${what}, which is not here.`);
+  if (!isThere && isFull())
+    throw new Error(
+      `A full run needs ${what}, and it is not to be had here (apt-get install vim git).`,
+    );
   return isThere;
 }
 
