@@ -14,7 +14,7 @@ function needed(what: string, isThere: boolean): boolean {
 const runs = (program: string): boolean => spawnSync(program, ["--version"]).status === 0;
 
 export const hasVim = needed("vim", runs("vim"));
-export const hasGit = needed("git", runs("git"));
+needed("git", runs("git"));
 
 /** Whether a disk can be made that is full or cannot be written: only root may, and not in every container. */
 export function canMount(): boolean {
