@@ -101,6 +101,13 @@ export class Gate {
     await checkAllowed(this.authorise, caller.actor, operation, targets, caller.kind);
   }
 
+  /** The same for one target; undefined when it is allowed and nobody has to wait for that: a token is asked for each time. */
+  checkOne(caller: Caller, operation: Operation, target: string): Promise<void> | undefined {
+    const answer = this.authorise(caller.actor, operation, target, caller.kind);
+    const isAllowed = !(answer instanceof Promise) && answer.decision === "allow";
+    return isAllowed ? undefined : this.check(caller, operation, [target]);
+  }
+
   #decide({ actor, kind = "person" }: Caller, operation: Operation, target: string): Decision {
     const isHeld = kind === "agent" || kind === "service";
     if (isHeld && EVERYWHERE.includes(operation) && !isBlockId(target)) return FOR_A_PERSON;

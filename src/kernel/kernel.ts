@@ -239,12 +239,19 @@ export class Kernel implements AsyncDisposable {
     checkFileText(block, text);
     const { gate, appends, files } = this.#parts;
     const { flush, fingerprint } = options;
+    const isOnce = invocation.call !== undefined && fingerprint !== undefined;
+    const take = (): Promise<AppendReceipt> =>
+      isOnce
+        ? appends.appendOnce(invocation, block, text, fingerprint)
+        : appends.append(invocation, block, text, { flush });
+    if (!block.startsWith("@")) {
+      const checking = gate.checkOne(invocation, "append", block);
+      if (checking !== undefined) await checking;
+      return await take();
+    }
     return files.during(async () => {
       await gate.check(invocation, "append", [block]);
-      const receipt =
-        invocation.call === undefined || fingerprint === undefined
-          ? await appends.append(invocation, block, text, { flush })
-          : await appends.appendOnce(invocation, block, text, fingerprint);
+      const receipt = await take();
       files.tellUnsaved(invocation, [block]);
       return receipt;
     });
