@@ -302,7 +302,27 @@ describe("undoing what somebody did to a whole file", () => {
     expect(mounted.read("c.txt")).toBe("one\n");
   });
 
-  test("is done by the newest Edit, and the one before it by the next", async () => {
+  test.each([ann, { ...claude, reader: "session" }])(
+    "is done by the newest Edit of $actor, and the one before it by the next",
+    async (by) => {
+      const rules = '[[rule]]\npath = "**"\nlevel = "admin"\n';
+      await using mounted = await Mounted.with({ "a.txt": "one\n", "kumiko.toml": rules });
+      await mounted.call("block_replace", { block_id: "a.txt", old: "one", new: "ONE" }, by);
+      await mounted.call("file_move", { path: "a.txt", to: "b.txt" }, by);
+      await mounted.call("file_delete", { path: "b.txt" }, by);
+      await mounted.call("file_create", { path: "b.txt", content: "new\n" }, by);
+      await mounted.call("block_undo", {}, by);
+      expect(mounted.read("b.txt")).toBe("ONE\n");
+      await mounted.call("file_delete", { path: "b.txt" }, by);
+      await mounted.call("block_undo", {}, by);
+      expect(mounted.read("b.txt")).toBe("ONE\n");
+      await refusalOf(mounted.call("block_undo", { edit: "e0-0-moves" }, by));
+      await mounted.call("block_redo", {}, by);
+      expect(existsSync(mounted.path("b.txt"))).toBe(false);
+    },
+  );
+
+  test("comes after what was done later, one by one", async () => {
     await using mounted = await Mounted.with({ "a.txt": "one\n" });
     await mounted.call("block_replace", { block_id: "a.txt", old: "one", new: "ONE" }, ann);
     await mounted.call("file_move", { path: "a.txt", to: "b.txt" }, ann);

@@ -112,8 +112,8 @@ export class Following {
     place?: { readonly path: string } | { readonly was: string },
   ): Promise<Marked> {
     const commit = (edit: string | undefined, undo?: StateChangeUndo): Promise<Marked> =>
-      // It has happened, or it was asked whether it may.
-      this.#ports.kernel.changeState({ ...cause, kind: "disk" }, file.block, {
+      this.#ports.kernel.changeState(cause, file.block, {
+        isAllowed: true,
         edit,
         undo,
         change: (state) => {
@@ -129,6 +129,7 @@ export class Following {
     const { synced, left } = file;
     if (synced !== undefined) file.synced = { ...synced, base: behind(synced.base, version) };
     if (left !== undefined) file.left = behind(left, version);
+    if (!file.ahead) file.writer = "person";
     return marked;
   }
 }

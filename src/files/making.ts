@@ -112,16 +112,14 @@ export class Making {
     const { block } = file;
     file.form = undefined;
     file.mode = undefined;
-    // It was asked whether it may be created.
-    return this.#ports.kernel.editFiles(
-      { ...invocation, kind: "disk" },
-      {
-        blocks: [block],
-        operation: "change",
-        edit: inEdit,
-        translate: (target) => [{ at: 0, remove: target.read().length, insert: content }],
-        answer: ({ edit, changes }) => ({ block, version: changes[0]!.version, edit }),
-      },
-    );
+    return this.#ports.kernel.editFiles(invocation, {
+      blocks: [block],
+      operation: "change",
+      // It was asked whether it may be created.
+      isAllowed: true,
+      edit: inEdit,
+      translate: (target) => [{ at: 0, remove: target.read().length, insert: content }],
+      answer: ({ edit, changes }) => ({ block, version: changes[0]!.version, edit }),
+    });
   }
 }

@@ -62,6 +62,8 @@ export interface StateChange<Answer> {
   /** Goes on with an Edit; a new one otherwise. */
   readonly edit?: string | undefined;
   readonly fingerprint?: string | undefined;
+  /** It has happened, or the gate was asked before. */
+  readonly isAllowed?: boolean | undefined;
   /** It can be undone, or undoes something: then it is a version also if the state is the same. */
   readonly undo?: PlannedChange["undo"];
   /** Gives the new state; the one it is given cannot be changed. */
@@ -224,6 +226,7 @@ export class BlockWriting {
       blocks: [block],
       edit: options.edit,
       fingerprint: options.fingerprint,
+      isAllowed: options.isAllowed,
       plan: (documents) => {
         const live = documents.get(block)!;
         const before = known(live);
