@@ -22,8 +22,8 @@ export class MountedFile {
   wanted: boolean;
   /** The block's newest version, as far as it was told of. */
   version: number;
-  /** Who wrote what the disk does not have yet: an agent, if any did. */
-  writer: "agent" | "person" = "person";
+  /** Who wrote what the disk does not have yet: an agent, if any did; the kernel itself, when something was purged. */
+  writer: "agent" | "person" | "system" = "person";
   /** Why the last save failed; it is tried again. */
   unsaved: KumikoError | undefined;
   /** Why the file could not be read as text, when that was last tried. */

@@ -133,6 +133,14 @@ export class MountsPort implements FilePort {
       await mount?.source.saving.saveAll(own, staged);
   }
 
+  async purged(blocks: readonly string[]): Promise<void> {
+    for (const block of blocks) {
+      const file = this.#mounts.fileOf(block)?.file;
+      if (file !== undefined) file.writer = "system";
+    }
+    await this.saved(blocks);
+  }
+
   async restored({ kind = "person" }: Invocation, blocks: readonly string[]): Promise<void> {
     for (const [mount, own] of this.#byMount(blocks))
       await mount?.source.making.restore(

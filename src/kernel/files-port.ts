@@ -107,6 +107,8 @@ export interface FilePort extends AsyncDisposable {
   stage(changes: readonly AboutToBe[]): Disposable | undefined;
   /** Resolves when these are on disk, or it is known and told why not. Takes what was staged for them. */
   saved(blocks: readonly string[], staged?: Disposable): Promise<void>;
+  /** The same for blocks of which something was purged, whoever may change their files. */
+  purged(blocks: readonly string[]): Promise<void>;
   /** The same for blocks that got a text of earlier days: files of theirs that are not there any more are made again. */
   restored(invocation: Invocation, blocks: readonly string[]): Promise<void>;
   /**

@@ -389,7 +389,7 @@ export class Kernel implements AsyncDisposable {
     await this.#parts.appends.endAll(invocation.actor);
     const purged = await this.#parts.purge.purge(invocation, request);
     // A file that still says it would give it back with its next change.
-    await this.#files?.saved(purged.gaps.map(({ block }) => block));
+    await this.#files?.purged(purged.gaps.map(({ block }) => block));
     return purged;
   }
 
