@@ -208,11 +208,14 @@ export class Player {
   }
 
   async #follow(own?: unknown, done: (event: FeedEvent) => void = () => undefined): Promise<void> {
-    if (this.#kernel!.feed.head === this.#model.head) return;
-    // Not by a tool: that would have everything written that waits.
-    const { events, position } = await this.#kernel!.feed.page(this.#model.head, 1000);
-    expect(position).toBe(this.#kernel!.feed.head);
-    this.#follower.follow(events, own, done);
+    // What was appended may be written just while this is asked for.
+    while (this.#kernel!.feed.head !== this.#model.head) {
+      const { head } = this.#kernel!.feed;
+      // Not by a tool: that would have everything written that waits.
+      const { events, position } = await this.#kernel!.feed.page(this.#model.head, 1000);
+      expect(position).toBeGreaterThanOrEqual(head);
+      this.#follower.follow(events, own, done);
+    }
   }
 
   #count(what: string): void {
