@@ -43,6 +43,31 @@ test("odd files change on disk only where they are edited, and are what they wer
   for (const file of files) expectSame(mounted, file);
 });
 
+test.runIf(isFull())(
+  "a file of 100 MB changes only where it is edited, where the limit allows it",
+  { timeout: 10 * 60_000 },
+  async () => {
+    const line = `${"0123456789".repeat(99)}abcdefghi\n`;
+    const bytes = Buffer.from(line.repeat(100_000));
+    await using mounted = await Mounted.with({ "large.txt": bytes });
+    const replace = { op: "replace", start_line: 50_000, end_line: 50_001, content: WRITTEN };
+    const edit = { block_id: "large.txt", operations: [replace], base_version: 1 };
+    await expect(mounted.call("block_edit", edit)).rejects.toMatchObject({ code: "too_large" });
+    mounted.write("kumiko.toml", '[mount]\nlargest = "200 MiB"\n');
+    await mounted.restart();
+    const times = timesOf(mounted.path("large.txt"));
+    await mounted.call("file_load", { path: "large.txt" });
+    expect(timesOf(mounted.path("large.txt"))).toEqual(times);
+    await mounted.call("block_edit", edit);
+    const at = 50_000 * line.length;
+    const wanted = [bytes.subarray(0, at), `${WRITTEN}\n`, bytes.subarray(at + line.length)];
+    const after = Buffer.concat(wanted.map((each) => Buffer.from(each)));
+    expect(Buffer.compare(mounted.bytes("large.txt"), after)).toBe(0);
+    await mounted.call("block_undo", {});
+    expect(Buffer.compare(mounted.bytes("large.txt"), bytes)).toBe(0);
+  },
+);
+
 test.each([
   [
     "the only line that ends otherwise is deleted",
