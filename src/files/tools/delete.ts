@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { defineTool, writing } from "../../tools/index.ts";
-import { pathArgument, placeFor } from "./shared.ts";
+import { pathArgument, placeFor, wholeFileAnswer } from "./shared.ts";
 
 export const fileDelete = defineTool({
   name: "file_delete",
@@ -15,12 +15,7 @@ export const fileDelete = defineTool({
     call_id: writing.call_id,
     message: writing.message,
   }),
-  output: z.strictObject({
-    path: z.string(),
-    block_id: z.string(),
-    version: z.int(),
-    edit: z.string().describe("block_undo takes it back"),
-  }),
+  output: wholeFileAnswer,
   examples: [{ when: "It is not used any more.", input: { path: "src/old.ts" } }],
   async run(kernel, { input, invocation }) {
     const { mount, path } = await placeFor(kernel, invocation, input.path, "delete");

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { KumikoError } from "../../base/index.ts";
 import { defineTool, writing } from "../../tools/index.ts";
-import { pathArgument, placeFor } from "./shared.ts";
+import { pathArgument, placeFor, wholeFileAnswer } from "./shared.ts";
 
 export const fileMove = defineTool({
   name: "file_move",
@@ -17,12 +17,7 @@ export const fileMove = defineTool({
     call_id: writing.call_id,
     message: writing.message,
   }),
-  output: z.strictObject({
-    path: z.string(),
-    block_id: z.string(),
-    version: z.int(),
-    edit: z.string().describe("block_undo takes it back"),
-  }),
+  output: wholeFileAnswer,
   examples: [{ when: "A better name.", input: { path: "src/a.ts", to: "src/parser.ts" } }],
   async run(kernel, { input, invocation }) {
     const from = await placeFor(kernel, invocation, input.path, "delete");

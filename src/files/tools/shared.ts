@@ -22,6 +22,14 @@ export const diskTime = z
     "when the file was last changed, in UTC: 2025-12-28T10:30:00.000Z; not when it is not there",
   );
 
+/** What an Edit of a whole file answers. */
+export const wholeFileAnswer = z.strictObject({
+  path: z.string(),
+  block_id: z.string(),
+  version: z.int(),
+  edit: z.string().describe("block_undo takes it back"),
+});
+
 /** Tells the caller which of the files could not be written. */
 export function tellUnsaved(
   kernel: Kernel,
