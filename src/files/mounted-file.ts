@@ -26,8 +26,6 @@ export class MountedFile {
   writer: "agent" | "person" | "system" = "person";
   /** Why the last save failed; it is tried again. */
   unsaved: KumikoError | undefined;
-  /** Why the file could not be read as text, when that was last tried. */
-  unread: KumikoError | undefined;
   /** Why its block cannot be read: what happens to the file is not taken in, as long as this process is there. */
   damaged: KumikoError | undefined;
   /** Both sides changed the same lines, and nobody has decided yet: the file is not written until then. */

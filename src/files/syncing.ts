@@ -45,21 +45,6 @@ export class Syncing {
 
   /** What is on disk, unless it is known to be what was last seen there. */
   async find(file: MountedFile): Promise<Found> {
-    const found = await this.#find(file);
-    file.unread = found.kind === "unreadable" ? found.error : undefined;
-    return found;
-  }
-
-  /** Whether what was seen on disk is what was last seen there. Nobody else may be at work on the file. */
-  isSame(file: MountedFile, seen: FileStat): boolean {
-    if (file.synced === undefined || !sameIdentity(seen, file.synced.identity)) return false;
-    if (file.isTouched(seen)) return false;
-    file.seen = seen;
-    file.unread = undefined;
-    return true;
-  }
-
-  async #find(file: MountedFile): Promise<Found> {
     const { synced } = file;
     let seen = file.seen;
     const found = await readAtRest(this.#ports, file.path, {
@@ -75,6 +60,14 @@ export class Syncing {
     // Touched, or saved anew with the same bytes.
     this.#ports.records.inStep(file, { ...synced, identity: found.identity });
     return { kind: "same" };
+  }
+
+  /** Whether what was seen on disk is what was last seen there. Nobody else may be at work on the file. */
+  isSame(file: MountedFile, seen: FileStat): boolean {
+    if (file.synced === undefined || !sameIdentity(seen, file.synced.identity)) return false;
+    if (file.isTouched(seen)) return false;
+    file.seen = seen;
+    return true;
   }
 
   read(path: string, reading: Pick<Reading, "before" | "seen"> = {}): Promise<Found> {
