@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeSync } from "node:fs";
+import { closeSync, openSync, rmSync, writeSync } from "node:fs";
 import { setTimeout as passing } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { scaled } from "./support/counts.ts";
@@ -72,3 +72,32 @@ test.runIf(process.platform === "linux")(
     closeSync(other);
   },
 );
+
+test.runIf(process.platform === "linux")(
+  "a file that whoever writes it has left half-written for a second is not taken for whole",
+  async () => {
+    await using mounted = await Mounted.with({ "a.txt": "one\ntwo\nthree\n" }, { watch: true });
+    await mounted.text("a.txt");
+    const writer = openSync(mounted.path("a.txt"), "w");
+    writeSync(writer, "one\ntwo\n");
+    const reading = mounted.text("a.txt");
+    await passing(1_000);
+    writeSync(writer, "THREE\n");
+    closeSync(writer);
+    expect(await reading).toBe("one\ntwo\nTHREE\n");
+  },
+);
+
+test("a file that is taken away and written anew was never gone", async () => {
+  await using mounted = await Mounted.with({ "a.txt": "one\ntwo\n" }, { watch: true });
+  await mounted.text("a.txt");
+  rmSync(mounted.path("a.txt"));
+  const reading = mounted.text("a.txt");
+  await passing(30);
+  mounted.write("a.txt", "one\nTWO\n");
+  expect(await reading).toBe("one\nTWO\n");
+  // One that stays away is gone.
+  rmSync(mounted.path("a.txt"));
+  const edit = { block_id: "a.txt", old: "one", new: "ONE" };
+  await expect(mounted.call("block_replace", edit)).rejects.toMatchObject({ code: "not_on_disk" });
+});

@@ -1,4 +1,6 @@
-import { renameSync, statSync, utimesSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, renameSync, statSync, utimesSync } from "node:fs";
 import { setTimeout as passing } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { Random } from "../src/base/index.ts";
@@ -46,6 +48,47 @@ test("a program that read the file before a save and writes it behind it takes n
   expect(await conflicts(mounted)).toEqual([]);
 });
 
+test("a program takes nothing back that many saves did since it read the file", async () => {
+  await using mounted = await Mounted.with({ "a.txt": textOf(start) });
+  let now = start;
+  for (let save = 0; save < 40; save++) {
+    const at = save % (LINES - 1);
+    await replace(mounted, now[at]!, `ours ${save}`);
+    now = now.with(at, `ours ${save}`);
+  }
+  mounted.write("a.txt", textOf(start.with(LINES - 1, "theirs")));
+  const wanted = textOf(now.with(LINES - 1, "theirs"));
+  expect(await mounted.text("a.txt")).toBe(wanted);
+  expect(mounted.read("a.txt")).toBe(wanted);
+  expect(await conflicts(mounted)).toEqual([]);
+});
+
+test.runIf(process.platform === "linux")(
+  "a program that took long takes nothing back that nobody has read, and all of it else",
+  async () => {
+    await using mounted = await Mounted.with({ "a.txt": textOf(start), "b.txt": textOf(start) });
+    const slow = `import sys, time
+for path in sys.argv[1:]: open(path).read()
+sys.stdout.write("read"); sys.stdout.flush(); sys.stdin.read(1)
+for path in sys.argv[1:]: open(path, "r+").write(${JSON.stringify(textOf(start.with(8, "THEIRS")))})`;
+    const program = spawn("python3", ["-c", slow, "a.txt", "b.txt"], { cwd: mounted.folder });
+    const ended = once(program, "exit");
+    await once(program.stdout, "data");
+    for (const path of ["a.txt", "b.txt"])
+      await mounted.call("block_replace", { block_id: path, old: "line 2\n", new: "OURS 2\n" });
+    const saved = statSync(mounted.path("b.txt")).ctimeMs;
+    // Whoever reads one of them may take out of it what it does not want.
+    mounted.run("cat", "b.txt");
+    while (Date.now() < saved + 1_700) await passing(50);
+    program.stdin.end("!");
+    await ended;
+    const wanted = start.with(8, "THEIRS");
+    expect(await mounted.text("a.txt")).toBe(textOf(wanted.with(2, "OURS 2")));
+    expect(await mounted.text("b.txt")).toBe(textOf(wanted));
+    expect(await conflicts(mounted)).toEqual([]);
+  },
+);
+
 test("the same line is in conflict, and tells whose it was", async () => {
   await using mounted = await Mounted.with({ "a.txt": textOf(start) });
   await replace(mounted, "line 2", "ours 2");
@@ -63,7 +106,7 @@ test("an older text that is put back stands, and so does one that comes much lat
   await replace(mounted, "line 3", "ours 3");
   const later = start.with(7, "theirs");
   mounted.write("a.txt", textOf(later));
-  const time = Date.now() / 1000 + 60;
+  const time = Date.now() / 1000 + 70;
   utimesSync(mounted.path("a.txt"), time, time);
   expect(await mounted.text("a.txt")).toBe(textOf(later));
 });
@@ -146,4 +189,36 @@ test("what git checks out stands, however shortly before something was saved", a
   expect(committed).not.toContain("not committed");
   expect(await mounted.text("a.txt")).toBe(committed);
   expect(mounted.read("a.txt")).toBe(committed);
+});
+
+test("git takes nothing of what is saved while it works, and nobody takes what it writes for gone", async () => {
+  const files = { "a.txt": textOf(start), "b.txt": textOf(start) };
+  await using mounted = await Mounted.with(
+    { ...files, ".gitattributes": "*.txt filter=slow\n" },
+    { watch: true },
+  );
+  const git = (...args: string[]): string =>
+    mounted.run("git", "-c", "user.name=a", "-c", "user.email=a@b", ...args);
+  git("init", "-q", "-b", "main");
+  git("add", "-A");
+  git("commit", "-qm", "one");
+  git("checkout", "-qb", "other");
+  for (const path of Object.keys(files)) mounted.write(path, textOf(start.with(2, "OTHER")));
+  git("commit", "-qam", "two");
+  git("checkout", "-q", "main");
+  for (const path of Object.keys(files)) await mounted.text(path);
+  // It looks at all files, then takes each away, and is long in writing it.
+  const slow = ["-c", "filter.slow.smudge=sleep 0.6; cat", "checkout", "-q", "other"];
+  const program = spawn("git", slow, { cwd: mounted.folder, stdio: "ignore" });
+  const ended = once(program, "exit");
+  while (existsSync(mounted.path("a.txt"))) await passing(1);
+  const reading = mounted.text("a.txt");
+  await mounted.call("block_replace", { block_id: "b.txt", old: "line 8\n", new: "OURS 8\n" });
+  expect(existsSync(mounted.path("a.txt"))).toBe(false);
+  expect(await ended).toEqual([0, null]);
+  expect(await reading).toBe(textOf(start.with(2, "OTHER")));
+  const wanted = textOf(start.with(2, "OTHER").with(8, "OURS 8"));
+  expect(await mounted.text("b.txt")).toBe(wanted);
+  expect(mounted.read("b.txt")).toBe(wanted);
+  expect(await conflicts(mounted)).toEqual([]);
 });

@@ -3,7 +3,8 @@ import type { FileStat } from "./file-stat.ts";
 import type { FoundText } from "./found-text.ts";
 import type { Base } from "./ledger.ts";
 import type { MountedFile } from "./mounted-file.ts";
-import { type Earlier, isRecent, madeFrom, mayBeRead } from "./stale.ts";
+import { isUnread } from "./read-times.ts";
+import { type Earlier, isRecent, madeFrom, mayBeRead, type PastText } from "./stale.ts";
 
 /** Versions among which an own save is looked for that was not written down before a crash. */
 const REMEMBERED = 64;
@@ -14,28 +15,41 @@ export function commonBase(
   target: EditTarget,
   found: FoundText,
 ): Base | undefined {
-  const { text, identity, isFresh = false } = found;
-  const { base: last, earlier } = found.writtenTo ?? {
-    base: file.synced?.base,
-    earlier: file.earlier,
-  };
+  const { text, identity, seenUntil, writtenTo } = found;
+  const last = writtenTo?.base ?? file.synced?.base;
+  const earlier = writtenTo?.earlier ?? file.earlier;
   if (last === undefined) return file.left;
-  const older = isFresh ? [] : readable(earlier, identity);
+  if (seenUntil !== undefined) return unseen(earlier, seenUntil).at(-1)?.base ?? last;
+  const hasNotRead = writtenTo === undefined && isUnread(file.saved, identity);
+  const older = readable(earlier, identity, hasNotRead);
   if (older.length === 0) return last;
-  // Exactly an older one was put back on purpose, whoever had written over it.
+  const past = ({ base, size }: { base: Base; size: number }): PastText => ({
+    size,
+    text: () => textOf(base, target),
+  });
+  const bases = [{ base: last, size: file.synced?.identity.size ?? 0 }, ...older];
+  // Who put one back on purpose may have had it from before another program's write.
   const recent = earlier.filter((each) => isRecent(each, identity));
-  if (recent.some(({ base }) => textOf(base, target) === text)) return last;
-  const bases = [{ base: last }, ...older];
-  const texts = bases.map(({ base }) => textOf(base, target));
-  return bases[madeFrom(text, texts)]!.base;
+  const at = madeFrom({ text, size: identity.size }, bases.map(past), recent.map(past));
+  return bases[at]!.base;
 }
 
 /**
  * What a program may have read that did not see our saves since. Not what was there before another program wrote: who
  * writes then has seen that, and what it puts back of the older text would be taken out again.
  */
-function readable(earlier: readonly Earlier[], now: FileStat): readonly Earlier[] {
-  const end = earlier.findIndex((each) => !mayBeRead(each, now));
+function readable(
+  earlier: readonly Earlier[],
+  now: FileStat,
+  hasNotRead: boolean,
+): readonly Earlier[] {
+  const end = earlier.findIndex((each) => !mayBeRead(each, now, hasNotRead));
+  return end === -1 ? earlier : earlier.slice(0, end);
+}
+
+/** What we saved over behind the back of whoever looked at that time, and then wrote. */
+function unseen(earlier: readonly Earlier[], looked: bigint): readonly Earlier[] {
+  const end = earlier.findIndex(({ until, isOwn }) => !isOwn || until <= looked);
   return end === -1 ? earlier : earlier.slice(0, end);
 }
 

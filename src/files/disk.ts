@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Clock, KumikoError, type Timers } from "../base/index.ts";
+import { mayComeBack } from "./absence.ts";
 import type { Folder, Place } from "./contained.ts";
 import type { Content } from "./content.ts";
 import { isSystemError } from "./disk-errors.ts";
@@ -16,7 +17,8 @@ import {
   stat,
 } from "./disk-file.ts";
 import { REST, restOf, sameIdentity } from "./file-stat.ts";
-import { isEmptiedToBeWritten } from "./open-elsewhere.ts";
+import { isGitAtWork } from "./git-index.ts";
+import { isBeingWritten } from "./open-elsewhere.ts";
 import { type Keeping, stage, type StagedFile } from "./replacing.ts";
 import { isTemporaryName } from "./temporary-name.ts";
 import type { WholeFile } from "./whole-file.ts";
@@ -115,11 +117,23 @@ export class Disk {
 
   /**
    * Its identity once nobody is writing it: whoever took half of a file for all of it would save over the other half.
-   * What is known of it needs no waiting. An error when it may be there and cannot be looked at.
+   * What is known of it needs no waiting, nor one that is said to have been gone for a while. An error when it may be there
+   * and cannot be looked at.
    */
-  async atRest(path: string, known?: FileIdentity): Promise<FileStat | KumikoError | undefined> {
+  async atRest(
+    path: string,
+    known?: FileIdentity,
+    { isSaidGone = false } = {},
+  ): Promise<FileStat | KumikoError | undefined> {
     try {
-      return await this.#atRest(path, known);
+      for (let waited = 0; ; waited += PAUSE) {
+        const found = await this.#atRest(path, known);
+        if (found !== undefined || isSaidGone) return found;
+        const now = this.#clock.now();
+        if (!mayComeBack(this.root, path, { isKnown: known !== undefined, waited, now }))
+          return undefined;
+        await this.#pause();
+      }
     } catch (error) {
       // A folder that cannot be entered, or a root that is gone.
       if (error instanceof KumikoError) return error;
@@ -133,7 +147,7 @@ export class Disk {
       if (known !== undefined && sameIdentity(found, known)) return found;
       const rest = restOf(found, known);
       const age = this.#clock.now() - Number(found.nanoseconds / 1_000_000n);
-      if (age >= rest && !(await isEmptiedToBeWritten(found, known, age))) return found;
+      if (age >= rest && !(await this.#isUnfinished(found, known, age))) return found;
       await this.#pause(age >= rest ? REST : Math.min(rest, rest - age));
       const again = this.identity(path);
       // Written by a clock that is ahead of ours.
@@ -141,6 +155,16 @@ export class Disk {
       found = again;
     }
     return found;
+  }
+
+  /** Git writes down what it wrote when it is done: until then its files look like those of any other program. */
+  async #isUnfinished(
+    found: FileStat,
+    known: FileIdentity | undefined,
+    age: number,
+  ): Promise<boolean> {
+    if (known !== undefined && isGitAtWork(this.root, this.#clock.now())) return true;
+    return isBeingWritten(found, known, age);
   }
 
   /** When a file was made, in nanoseconds; 0 when there is none, or the file system does not know. */

@@ -6,7 +6,7 @@ import { type Conflict, type Conflicts, isUndecided } from "./conflicts.ts";
 import { type Decided, Deciding } from "./deciding.ts";
 import type { Disk } from "./disk.ts";
 import type { FileStat } from "./file-stat.ts";
-import { isAsInGitIndex } from "./git-index.ts";
+import { lockedByGit } from "./git-index.ts";
 import { Following } from "./following.ts";
 import { Going } from "./going.ts";
 import { DISK, type FoundText } from "./found-text.ts";
@@ -90,7 +90,7 @@ export class FileSource implements AsyncDisposable {
       conflicts,
       records,
       claims,
-      isAsInGit: (path, bytes) => isAsInGitIndex(disk.root, path, bytes),
+      lockedByGit: (path, bytes) => lockedByGit(disk.root, path, bytes),
       get largest() {
         return options.largest;
       },

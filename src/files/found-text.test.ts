@@ -12,6 +12,7 @@ const statAt = (nanoseconds: bigint, size: number): FileStat => ({
   mode: 0o644,
   links: 1,
   changed: nanoseconds,
+  accessed: 0n,
   uid: 0,
   gid: 0,
 });

@@ -14,8 +14,8 @@ export interface FoundText {
   readonly identity: FileStat;
   /** How the file was when it said that. */
   readonly seen?: FileStat;
-  /** It is known to be made of what was last on disk, not of what was there before a save of ours. */
-  readonly isFresh?: boolean;
+  /** Whoever wrote it looked at what was there at that time of the file system, and at none of our saves since. */
+  readonly seenUntil?: bigint | undefined;
   /** It is in a file that we have replaced: what that held, and what was there before. */
   readonly writtenTo?: { readonly base: Base; readonly earlier: readonly Earlier[] };
 }
@@ -43,6 +43,8 @@ export interface Reading {
   readonly known?: FileIdentity | undefined;
   readonly isTouched?: (stat: FileStat) => boolean;
   readonly before?: TextForm | undefined;
+  /** Somebody who watches said that it has not been there for a while. */
+  readonly isSaidGone?: boolean;
   /** Told how it was when what is answered held. */
   readonly seen?: (stat: FileStat) => void;
 }
@@ -54,10 +56,10 @@ export interface Reading {
 export async function readAtRest(
   ports: FoundPorts,
   path: string,
-  { known, isTouched, before, seen }: Reading,
+  { known, isTouched, before, isSaidGone, seen }: Reading,
 ): Promise<Found> {
   for (let look = 1; ; look++) {
-    const rested = await ports.disk.atRest(path, known);
+    const rested = await ports.disk.atRest(path, known, { isSaidGone });
     if (rested === undefined) return { kind: "absent" };
     if (rested instanceof KumikoError) return { kind: "unreadable", error: rested };
     if (known !== undefined && sameIdentity(rested, known) && isTouched?.(rested) !== true) {

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
-import { isAsInGitIndex } from "./git-index.ts";
+import { isGitAtWork, lockedByGit } from "./git-index.ts";
 
 it.each([2, 3, 4])("knows what git recorded, in version %i of its index", (version) => {
   using folder = temporaryFolder();
@@ -27,7 +27,7 @@ it.each([2, 3, 4])("knows what git recorded, in version %i of its index", (versi
   }
   expect(readFileSync(join(folder.path, ".git/index")).readUInt32BE(4)).toBe(version);
   const asRecorded = (path: string, root = folder.path, within = path): boolean =>
-    isAsInGitIndex(root, within, readFileSync(join(folder.path, path)));
+    lockedByGit(root, within, readFileSync(join(folder.path, path))) !== undefined;
   expect(paths.filter((path) => !asRecorded(path))).toEqual([]);
   expect(asRecorded("1/d1/file é 1.txt", join(folder.path, "1"), "d1/file é 1.txt")).toBe(true);
   folder.write(paths[5]!, "changed\n");
@@ -38,16 +38,16 @@ it.each([2, 3, 4])("knows what git recorded, in version %i of its index", (versi
   const worktree = join(other.path, "worktree");
   git("worktree", "add", "-q", worktree, "HEAD");
   const text = readFileSync(join(worktree, paths[5]!));
-  expect(isAsInGitIndex(worktree, paths[5]!, text)).toBe(true);
+  expect(lockedByGit(worktree, paths[5]!, text)).toBeGreaterThan(0n);
 });
 
 it("says no where there is no index, or none that is one", () => {
   using folder = temporaryFolder();
   folder.write("a.txt", "one");
   const bytes = Buffer.from("one");
-  expect(isAsInGitIndex(folder.path, "a.txt", bytes)).toBe(false);
+  expect(lockedByGit(folder.path, "a.txt", bytes)).toBe(undefined);
   mkdirSync(join(folder.path, ".git"));
-  expect(isAsInGitIndex(folder.path, "a.txt", bytes)).toBe(false);
+  expect(lockedByGit(folder.path, "a.txt", bytes)).toBe(undefined);
   for (const index of [
     "",
     "DIRC",
@@ -55,6 +55,37 @@ it("says no where there is no index, or none that is one", () => {
     `DIRC\0\0\0\x04\0\0\0\x02${"\xff".repeat(300)}`,
   ]) {
     writeFileSync(join(folder.path, ".git/index"), index, "latin1");
-    expect(isAsInGitIndex(folder.path, "a.txt", bytes)).toBe(false);
+    expect(lockedByGit(folder.path, "a.txt", bytes)).toBe(undefined);
   }
+});
+
+it("tells when git took its lock, not when it was done", () => {
+  using folder = temporaryFolder();
+  const git = (...args: string[]): string =>
+    execFileSync("git", ["-c", "filter.slow.clean=sleep 0.2; cat", ...args], {
+      cwd: folder.path,
+      encoding: "utf8",
+    });
+  folder.write("a.txt", "one\n");
+  folder.write("b.txt", "one\n");
+  folder.write(".gitattributes", "b.txt filter=slow\n");
+  git("init", "-q");
+  git("add", "-A");
+  const done = statSync(join(folder.path, ".git/index"), { bigint: true });
+  const locked = lockedByGit(folder.path, "a.txt", Buffer.from("one\n"))!;
+  expect(locked).toBe(done.birthtimeNs);
+  expect(Number(done.mtimeNs - locked) / 1e6).toBeGreaterThan(150);
+});
+
+it("is at work while it holds its lock, and not when that was left behind", () => {
+  using folder = temporaryFolder();
+  const lock = join(folder.path, ".git/index.lock");
+  const now = Date.now();
+  expect(isGitAtWork(folder.path, now)).toBe(false);
+  mkdirSync(join(folder.path, ".git"));
+  expect(isGitAtWork(folder.path, now)).toBe(false);
+  writeFileSync(lock, "");
+  expect(isGitAtWork(folder.path, now)).toBe(true);
+  utimesSync(lock, now / 1000 - 11, now / 1000 - 11);
+  expect(isGitAtWork(folder.path, now)).toBe(false);
 });

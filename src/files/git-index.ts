@@ -14,19 +14,35 @@ const EXTENDED = 0x4000;
 const SHORTENED = 4;
 
 /**
- * Whether a file says just what git's index records for it. Then it was git that wrote it, in a checkout, a reset or a stash,
- * and not a program that changed what it had read. Git is not run for that: what a repository configures can be programs.
- * False where there is no repository, or it cannot be told.
+ * When git took its lock before it wrote a file, in nanoseconds, if the file says just what its index records for it: then
+ * it was git that wrote it, in a checkout, a reset or a stash, and not a program that changed what it had read. The index is
+ * the lock under another name, so it was made when that was. Git is not run for this: what a repository configures can be
+ * programs. Undefined where there is no repository, or it cannot be told.
  */
-export function isAsInGitIndex(root: string, path: string, bytes: Uint8Array): boolean {
+export function lockedByGit(root: string, path: string, bytes: Uint8Array): bigint | undefined {
+  const repository = repositoryOf(root);
+  if (repository === undefined) return undefined;
+  const name = [...relative(repository.top, root).split(sep), path].filter((part) => part !== "");
+  const file = join(repository.folder, "index");
+  const index = readIfSmall(file);
+  const recorded = index && hashIn(index, Buffer.from(name.join("/")));
+  if (recorded === undefined) return undefined;
+  const blob = Buffer.concat([Buffer.from(`blob ${bytes.length}\0`), bytes]);
+  if (!recorded.equals(hash("sha1", blob, "buffer"))) return undefined;
+  const { birthtimeNs, mtimeNs } = statSync(file, { bigint: true });
+  // Where it is not known when a file was made, git has seen all that was there when it was done.
+  return birthtimeNs > 0n && birthtimeNs <= mtimeNs ? birthtimeNs : mtimeNs;
+}
+
+/** Milliseconds after which a lock is no sign of work: who writes a message for a commit may hold it for long. */
+const AT_WORK = 10_000;
+
+/** Whether git is just about to change files, or does. */
+export function isGitAtWork(root: string, now: number): boolean {
   const repository = repositoryOf(root);
   if (repository === undefined) return false;
-  const name = [...relative(repository.top, root).split(sep), path].filter((part) => part !== "");
-  const index = readIfSmall(join(repository.folder, "index"));
-  const recorded = index && hashIn(index, Buffer.from(name.join("/")));
-  if (recorded === undefined) return false;
-  const blob = Buffer.concat([Buffer.from(`blob ${bytes.length}\0`), bytes]);
-  return recorded.equals(hash("sha1", blob, "buffer"));
+  const lock = statSync(join(repository.folder, "index.lock"), { throwIfNoEntry: false });
+  return lock !== undefined && now - lock.mtimeMs < AT_WORK;
 }
 
 /** What git keeps is in a folder at the top of its files, or where a file there says. */

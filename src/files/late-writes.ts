@@ -3,7 +3,7 @@ import type { Clock, Timers } from "../base/index.ts";
 import { type FileIdentity, type FileStat, restOf, sameIdentity } from "./file-stat.ts";
 import type { Base } from "./ledger.ts";
 import type { MountedFile } from "./mounted-file.ts";
-import { isEmptiedToBeWritten } from "./open-elsewhere.ts";
+import { isBeingWritten } from "./open-elsewhere.ts";
 import type { ReplacedFile } from "./replaced-file.ts";
 import type { Earlier } from "./stale.ts";
 import type { TextForm } from "./text-form.ts";
@@ -171,7 +171,7 @@ export class LateWrites implements AsyncDisposable {
       const { at, since } = kept.changed;
       const isRestless = now - since >= LATEST;
       if (!isRestless && now - at < restOf(identity, kept.seen)) return false;
-      if (!isRestless && (await isEmptiedToBeWritten(identity, kept.seen, now - at))) return false;
+      if (!isRestless && (await isBeingWritten(identity, kept.seen, now - at))) return false;
       await this.#take(kept, identity, isRestless);
     } catch (error) {
       // Again and again, as long as it may come to something.

@@ -7,20 +7,20 @@ const PROCESSES = "/proc";
 /** The bits of a file's flags that say how it was opened; without any of them it is only read. */
 const HOW = 0o3;
 
-/** Milliseconds after which an empty file is believed, also if somebody has it open: a log that is begun anew stays so. */
+/** Milliseconds after which a file is believed, also if somebody has it open: a log that is begun anew stays open. */
 const PATIENCE = 2_000;
 
 /**
- * Whether a file is empty because whoever has it open is about to write it: a program that saves in place empties it first,
- * and on a busy machine it may be long until its turn comes again.
+ * Whether a file has lost part of itself because whoever has it open is about to write it: a program that saves in place
+ * empties it first, and on a busy machine it may be long until its turn comes again, also amid its writing.
  */
-export async function isEmptiedToBeWritten(
+export async function isBeingWritten(
   found: FileIdentity,
   known: FileIdentity | undefined,
   age: number,
 ): Promise<boolean> {
-  const isEmptied = known !== undefined && known.size > 0 && found.size === 0;
-  return isEmptied && age < PATIENCE && (await isOpenForWriting(found));
+  const isShort = known !== undefined && found.size < known.size;
+  return isShort && age < PATIENCE && (await isOpenForWriting(found));
 }
 
 /**

@@ -23,7 +23,9 @@ function saves(changes: readonly number[]): string[][] {
 
 function merged(disk: readonly string[], versions: readonly (readonly string[])[]) {
   const texts = versions.map(textOf);
-  const base = texts[madeFrom(textOf(disk), texts)]!;
+  const past = texts.map((text) => ({ size: text.length, text: () => text }));
+  const text = textOf(disk);
+  const base = texts[madeFrom({ text, size: text.length }, past)]!;
   return mergeTexts({ base, memory: texts[0]!, disk: textOf(disk) }, whenBothChanged("read_write"));
 }
 
@@ -31,7 +33,7 @@ describe("a program that writes back an older text with its changes", () => {
   test("loses nothing of ours and nothing of its own in other lines", () => {
     fc.assert(
       fc.property(
-        fc.array(line, { minLength: 1, maxLength: 7 }),
+        fc.array(line, { minLength: 1, maxLength: 60 }),
         fc.nat(),
         fc.uniqueArray(line, { minLength: 1, maxLength: 4 }),
         (changes, wish, wanted) => {
@@ -101,6 +103,7 @@ describe("what was on disk", () => {
     changed: BigInt(seconds) * 1_000_000_000n,
     mode: 0o644,
     links: 1,
+    accessed: 0n,
     uid: 0,
     gid: 0,
   });
@@ -111,25 +114,38 @@ describe("what was on disk", () => {
     form: { encoding: "utf-8", bom: false, crlf: false },
   });
 
-  test("is remembered for a few versions and for a moment", () => {
+  test("is remembered for many versions, few texts, and for a moment", () => {
     let earlier: readonly Earlier[] = [];
-    for (let version = 1; version < 20; version++)
+    for (let version = 1; version < 300; version++)
       earlier = withEarlier(earlier, synced(version, 1), synced(version + 1, 2), true);
     expect(earlier.map(({ base }) => base)).toEqual(
-      [19, 18, 17, 16, 15, 14, 13, 12].map((version) => ({ version })),
+      Array.from({ length: 256 }, (_, number) => ({ version: 299 - number })),
     );
-    expect(earlier.filter((each) => isRecent(each, at(12)))).toEqual(earlier);
-    expect(earlier.filter((each) => isRecent(each, at(13)))).toEqual([]);
+    expect(earlier.filter((each) => isRecent(each, at(62)))).toEqual(earlier);
+    expect(earlier.filter((each) => isRecent(each, at(63)))).toEqual([]);
     expect(earlier.filter((each) => mayBeRead(each, at(3)))).toEqual(earlier);
     expect(earlier.filter((each) => mayBeRead(each, at(4)))).toEqual([]);
-    expect(withEarlier(earlier, synced(20, 2), synced(21, 60), true)).toHaveLength(1);
+    expect(earlier.filter((each) => mayBeRead(each, at(62), true))).toEqual(earlier);
+    expect(earlier.filter((each) => mayBeRead(each, at(63), true))).toEqual([]);
+    expect(withEarlier(earlier, synced(300, 2), synced(301, 90), true)).toHaveLength(1);
+    let texts: readonly Earlier[] = [];
+    for (let version = 1; version < 20; version++) {
+      const before = { ...synced(version, 1), base: { text: `text ${version}` } };
+      texts = withEarlier(texts, before, synced(version + 1, 2), false);
+      texts = withEarlier(texts, synced(version + 1, 2), synced(version + 2, 2), true);
+    }
+    expect(texts.filter(({ base }) => "text" in base)).toHaveLength(8);
+    expect(texts.slice(0, 2).map(({ base }) => base)).toEqual([
+      { version: 20 },
+      { text: "text 19" },
+    ]);
   });
 
   test("counts from when another file was put there, not from when that was written", () => {
     const earlier = withEarlier([], synced(1, 1), synced(2, 2), true);
     expect(earlier.filter((each) => mayBeRead(each, at(3, 1)))).toEqual(earlier);
     expect(earlier.filter((each) => mayBeRead(each, at(4, 1)))).toEqual([]);
-    expect(earlier.filter((each) => isRecent(each, at(13, 1)))).toEqual([]);
+    expect(earlier.filter((each) => isRecent(each, at(63, 1)))).toEqual([]);
     // Written by a clock that is ahead.
     expect(earlier.filter((each) => mayBeRead(each, at(3, 60)))).toEqual([]);
     const moved = withEarlier([], synced(1, 1), { ...synced(2, 2), identity: at(20, 2) }, false);

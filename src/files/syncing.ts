@@ -29,8 +29,8 @@ export interface SyncingPorts {
   rules(): FolderRules;
   /** Who announced a change of this path. */
   readonly claims: Claims;
-  /** Whether git has just these bytes for a file. */
-  isAsInGit(path: string, bytes: Uint8Array): boolean;
+  /** When git took its lock to write just these bytes for a file, in nanoseconds; undefined when it did not write them. */
+  lockedByGit(path: string, bytes: Uint8Array): bigint | undefined;
   /** Bytes above which a file is not read as text. */
   readonly largest: number;
 }
@@ -44,13 +44,14 @@ export class Syncing {
   }
 
   /** What is on disk, unless it is known to be what was last seen there. */
-  async find(file: MountedFile): Promise<Found> {
+  async find(file: MountedFile, { isSaidGone = false } = {}): Promise<Found> {
     const { synced } = file;
     let seen = file.seen;
     const found = await readAtRest(this.#ports, file.path, {
       known: synced?.identity,
       isTouched: (stat) => file.isTouched(stat),
       before: synced?.form,
+      isSaidGone,
       seen: (stat) => (seen = stat),
     });
     const isKnown = found.kind === "text" && synced?.content.equals(found.content) === true;
@@ -88,8 +89,8 @@ export class Syncing {
     late.noticed();
     const byBlock = new Map(
       found.map(([file, text]) => {
-        const isFresh = cause.actor !== DISK.actor || this.#isGits(file, text);
-        return [file.block, [file, { ...text, isFresh }] as const];
+        const seenUntil = this.#seenUntil(file, text, cause);
+        return [file.block, [file, { ...text, seenUntil }] as const];
       }),
     );
     if (cause === DISK && !epoch.isBegun)
@@ -263,10 +264,16 @@ export class Syncing {
     await this.#keep(file, foreseen.merged, foreseen.told);
   }
 
-  /** Whether it was written by git, which asks nobody what was there. Only asked where it matters. */
-  #isGits({ path, earlier }: MountedFile, { identity, content, text, form }: FoundText): boolean {
-    if (!earlier.some((each) => mayBeRead(each, identity))) return false;
-    return this.#ports.isAsInGit(path, content.bytes ?? writeText(text, form));
+  /**
+   * When whoever wrote it last looked at what was there, if that is known. Who announced a change did when it wrote; git,
+   * when it took its lock: what it finds changed then it refuses to write over, or was told not to keep.
+   */
+  #seenUntil(file: MountedFile, found: FoundText, cause: Invocation): bigint | undefined {
+    const { identity, content, text, form } = found;
+    if (cause.actor !== DISK.actor) return identity.changed;
+    // Only asked where it matters.
+    if (!file.earlier.some((each) => mayBeRead(each, identity, true))) return undefined;
+    return this.#ports.lockedByGit(file.path, content.bytes ?? writeText(text, form));
   }
 
   async #keep(

@@ -85,7 +85,7 @@ export class TakingIn {
     const came = () => [...this.#unknown(changed)];
     await this.#follow({ gone, came, isNew: () => true }, cause, taken);
     const touched = [...changed, ...renamed.flatMap(({ from, to }) => [from, to])];
-    await this.#take([...touched, ...gone], cause, taken);
+    await this.#take([...touched, ...gone], cause, taken, new Set(gone));
   }
 
   /**
@@ -117,7 +117,12 @@ export class TakingIn {
     });
   }
 
-  async #take(paths: readonly string[], cause: Invocation, taken: TakenEpoch): Promise<void> {
+  async #take(
+    paths: readonly string[],
+    cause: Invocation,
+    taken: TakenEpoch,
+    gone: ReadonlySet<string> = new Set(),
+  ): Promise<void> {
     const { files: known, syncing, saving } = this.#ports;
     const files = this.#at(paths).filter(({ damaged }) => damaged === undefined);
     if (files.length === 0) return;
@@ -126,7 +131,7 @@ export class TakingIn {
       async () => {
         const found: (readonly [MountedFile, FoundText])[] = [];
         for (const file of files) {
-          const each = await syncing.find(file);
+          const each = await syncing.find(file, { isSaidGone: gone.has(file.path) });
           if (each.kind === "text") found.push([file, each]);
           else if (each.kind === "absent") await this.#gone(file, taken);
         }
