@@ -21,8 +21,8 @@ import { setTimeout as passing } from "node:timers/promises";
 import { Random } from "../../src/base/index.ts";
 import { root, runProgram } from "./process.ts";
 
-/** Others save less often meanwhile than Kumiko remembers texts. */
-const THINKING = 20;
+/** Others save dozens of times meanwhile. */
+const THINKING = 300;
 /** Between two writes, at most. */
 const PAUSE = 200;
 /** How many lines a writer has for its own. */
