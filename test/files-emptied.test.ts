@@ -1,4 +1,4 @@
-import { closeSync, openSync, rmSync, writeSync } from "node:fs";
+import { closeSync, openSync, rmSync, symlinkSync, writeSync } from "node:fs";
 import { setTimeout as passing } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { scaled } from "./support/counts.ts";
@@ -87,6 +87,25 @@ test.runIf(process.platform === "linux")(
     expect(await reading).toBe("one\ntwo\nTHREE\n");
   },
 );
+
+test("a folder that became a circle, and git's that nobody may look at, keep nobody from the rest", async () => {
+  await using mounted = await Mounted.with({ "d/b.txt": "one\n", "a.txt": "one\n" });
+  for (const path of ["d/b.txt", "a.txt"]) await mounted.text(path);
+  await mounted.stop();
+  rmSync(mounted.path("d"), { recursive: true });
+  symlinkSync("d", mounted.path("d"));
+  symlinkSync(".git", mounted.path(".git"));
+  mounted.write("a.txt", "ONE\n");
+  await mounted.start();
+  expect(await mounted.text("a.txt")).toBe("ONE\n");
+  const answer = await mounted.call<{ files: { path: string; status: string }[] }>(
+    "file_status",
+    {},
+  );
+  expect(answer.files).toContainEqual(
+    expect.objectContaining({ path: "d/b.txt", status: "deleted" }),
+  );
+});
 
 test("a file that is taken away and written anew was never gone", async () => {
   await using mounted = await Mounted.with({ "a.txt": "one\ntwo\n" }, { watch: true });

@@ -3,8 +3,7 @@ import type { FileStat } from "./file-stat.ts";
 import type { FoundText } from "./found-text.ts";
 import type { Base } from "./ledger.ts";
 import type { MountedFile } from "./mounted-file.ts";
-import { isUnread } from "./read-times.ts";
-import { type Earlier, isRecent, madeFrom, mayBeRead, type PastText } from "./stale.ts";
+import { type Earlier, isRecent, madeFrom, mayBeRead } from "./stale.ts";
 
 /** Versions among which an own save is looked for that was not written down before a crash. */
 const REMEMBERED = 64;
@@ -20,30 +19,29 @@ export function commonBase(
   const earlier = writtenTo?.earlier ?? file.earlier;
   if (last === undefined) return file.left;
   if (seenUntil !== undefined) return unseen(earlier, seenUntil).at(-1)?.base ?? last;
-  const hasNotRead = writtenTo === undefined && isUnread(file.saved, identity);
-  const older = readable(earlier, identity, hasNotRead);
+  const older = readable(earlier, identity);
   if (older.length === 0) return last;
-  const past = ({ base, size }: { base: Base; size: number }): PastText => ({
-    size,
-    text: () => textOf(base, target),
-  });
-  const bases = [{ base: last, size: file.synced?.identity.size ?? 0 }, ...older];
   // Who put one back on purpose may have had it from before another program's write.
-  const recent = earlier.filter((each) => isRecent(each, identity));
-  const at = madeFrom({ text, size: identity.size }, bases.map(past), recent.map(past));
-  return bases[at]!.base;
+  const isPutBack = earlier.some(
+    (each) =>
+      each.size === identity.size && isRecent(each, identity) && textOf(each.base, target) === text,
+  );
+  if (isPutBack) return last;
+  const bases = [last, ...older.map(({ base }) => base)];
+  return bases[
+    madeFrom(
+      text,
+      bases.map((base) => () => textOf(base, target)),
+    )
+  ];
 }
 
 /**
  * What a program may have read that did not see our saves since. Not what was there before another program wrote: who
  * writes then has seen that, and what it puts back of the older text would be taken out again.
  */
-function readable(
-  earlier: readonly Earlier[],
-  now: FileStat,
-  hasNotRead: boolean,
-): readonly Earlier[] {
-  const end = earlier.findIndex((each) => !mayBeRead(each, now, hasNotRead));
+function readable(earlier: readonly Earlier[], now: FileStat): readonly Earlier[] {
+  const end = earlier.findIndex((each) => !mayBeRead(each, now));
   return end === -1 ? earlier : earlier.slice(0, end);
 }
 

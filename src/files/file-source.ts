@@ -90,7 +90,7 @@ export class FileSource implements AsyncDisposable {
       conflicts,
       records,
       claims,
-      lockedByGit: (path, bytes) => lockedByGit(disk.root, path, bytes),
+      lockedByGit: (path, found) => lockedByGit(disk.root, path, found),
       get largest() {
         return options.largest;
       },

@@ -16,8 +16,6 @@ export interface FileStat extends FileIdentity {
   readonly links: number;
   /** When anything about it was last changed, in nanoseconds: what it holds, its names, rights or attributes. */
   readonly changed: bigint;
-  /** When it was last read, as far as its file system tells. */
-  readonly accessed: bigint;
   readonly uid: number;
   readonly gid: number;
 }
@@ -31,7 +29,6 @@ export function statOf(stats: BigIntStats): FileStat {
     mode: Number(stats.mode) & 0o7777,
     links: Number(stats.nlink),
     changed: stats.ctimeNs,
-    accessed: stats.atimeNs,
     uid: Number(stats.uid),
     gid: Number(stats.gid),
   };

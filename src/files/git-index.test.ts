@@ -3,7 +3,13 @@ import { mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "no
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
-import { isGitAtWork, lockedByGit } from "./git-index.ts";
+import { statOf } from "./file-stat.ts";
+import { type GitFile, isGitAtWork, lockedByGit } from "./git-index.ts";
+
+const foundAt = (path: string): GitFile => ({
+  bytes: readFileSync(path),
+  identity: statOf(statSync(path, { bigint: true })),
+});
 
 it.each([2, 3, 4])("knows what git recorded, in version %i of its index", (version) => {
   using folder = temporaryFolder();
@@ -27,7 +33,7 @@ it.each([2, 3, 4])("knows what git recorded, in version %i of its index", (versi
   }
   expect(readFileSync(join(folder.path, ".git/index")).readUInt32BE(4)).toBe(version);
   const asRecorded = (path: string, root = folder.path, within = path): boolean =>
-    lockedByGit(root, within, readFileSync(join(folder.path, path))) !== undefined;
+    lockedByGit(root, within, foundAt(join(folder.path, path))) !== undefined;
   expect(paths.filter((path) => !asRecorded(path))).toEqual([]);
   expect(asRecorded("1/d1/file é 1.txt", join(folder.path, "1"), "d1/file é 1.txt")).toBe(true);
   folder.write(paths[5]!, "changed\n");
@@ -37,17 +43,17 @@ it.each([2, 3, 4])("knows what git recorded, in version %i of its index", (versi
   using other = temporaryFolder();
   const worktree = join(other.path, "worktree");
   git("worktree", "add", "-q", worktree, "HEAD");
-  const text = readFileSync(join(worktree, paths[5]!));
-  expect(lockedByGit(worktree, paths[5]!, text)).toBeGreaterThan(0n);
+  const found = foundAt(join(worktree, paths[5]!));
+  expect(lockedByGit(worktree, paths[5]!, found)).toBeGreaterThan(0n);
 });
 
 it("says no where there is no index, or none that is one", () => {
   using folder = temporaryFolder();
   folder.write("a.txt", "one");
-  const bytes = Buffer.from("one");
-  expect(lockedByGit(folder.path, "a.txt", bytes)).toBe(undefined);
+  const found = foundAt(join(folder.path, "a.txt"));
+  expect(lockedByGit(folder.path, "a.txt", found)).toBe(undefined);
   mkdirSync(join(folder.path, ".git"));
-  expect(lockedByGit(folder.path, "a.txt", bytes)).toBe(undefined);
+  expect(lockedByGit(folder.path, "a.txt", found)).toBe(undefined);
   for (const index of [
     "",
     "DIRC",
@@ -55,26 +61,33 @@ it("says no where there is no index, or none that is one", () => {
     `DIRC\0\0\0\x04\0\0\0\x02${"\xff".repeat(300)}`,
   ]) {
     writeFileSync(join(folder.path, ".git/index"), index, "latin1");
-    expect(lockedByGit(folder.path, "a.txt", bytes)).toBe(undefined);
+    expect(lockedByGit(folder.path, "a.txt", found)).toBe(undefined);
   }
 });
 
-it("tells when git took its lock, not when it was done", () => {
+it("tells when git took its lock, not when it was done; and nothing of what others put there", () => {
   using folder = temporaryFolder();
   const git = (...args: string[]): string =>
-    execFileSync("git", ["-c", "filter.slow.clean=sleep 0.2; cat", ...args], {
+    execFileSync("git", ["-c", "filter.slow.smudge=sleep 0.2; cat", ...args], {
       cwd: folder.path,
       encoding: "utf8",
     });
-  folder.write("a.txt", "one\n");
-  folder.write("b.txt", "one\n");
+  for (const path of ["a.txt", "b.txt"]) folder.write(path, "one\n");
   folder.write(".gitattributes", "b.txt filter=slow\n");
   git("init", "-q");
   git("add", "-A");
-  const done = statSync(join(folder.path, ".git/index"), { bigint: true });
-  const locked = lockedByGit(folder.path, "a.txt", Buffer.from("one\n"))!;
-  expect(locked).toBe(done.birthtimeNs);
-  expect(Number(done.mtimeNs - locked) / 1e6).toBeGreaterThan(150);
+  for (const path of ["a.txt", "b.txt"]) folder.write(path, "two\n");
+  git("checkout", "-q", "--", "a.txt", "b.txt");
+  const index = statSync(join(folder.path, ".git/index"), { bigint: true });
+  const path = join(folder.path, "b.txt");
+  const found = foundAt(path);
+  expect(lockedByGit(folder.path, "b.txt", found)).toBe(
+    index.birthtimeNs > 0n ? index.birthtimeNs : found.identity.changed,
+  );
+  const later = index.mtimeMs + 1_000n;
+  utimesSync(path, Number(later) / 1000, Number(later) / 1000);
+  const put = foundAt(path);
+  expect(lockedByGit(folder.path, "b.txt", put)).toBe(put.identity.changed);
 });
 
 it("is at work while it holds its lock, and not when that was left behind", () => {
@@ -86,6 +99,9 @@ it("is at work while it holds its lock, and not when that was left behind", () =
   expect(isGitAtWork(folder.path, now)).toBe(false);
   writeFileSync(lock, "");
   expect(isGitAtWork(folder.path, now)).toBe(true);
-  utimesSync(lock, now / 1000 - 11, now / 1000 - 11);
+  utimesSync(lock, now / 1000 - 3, now / 1000 - 3);
+  expect(isGitAtWork(folder.path, now)).toBe(false);
+  // By a clock that is ahead.
+  utimesSync(lock, now / 1000 + 60, now / 1000 + 60);
   expect(isGitAtWork(folder.path, now)).toBe(false);
 });

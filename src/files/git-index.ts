@@ -2,6 +2,8 @@ import { hash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { isSystemError } from "./disk-errors.ts";
+import type { FileStat } from "./file-stat.ts";
+import { statIfSeen } from "./look.ts";
 
 const LARGEST = 64 * 1024 * 1024;
 /** Of the header, and of an entry: where its hash stands, and its flags and its name. */
@@ -13,13 +15,24 @@ const EXTENDED = 0x4000;
 /** From this version on a name is told by what differs from the one before it. */
 const SHORTENED = 4;
 
+/** What a file holds, and how it was when it did. */
+export interface GitFile {
+  readonly bytes: Uint8Array;
+  readonly identity: FileStat;
+}
+
 /**
  * When git took its lock before it wrote a file, in nanoseconds, if the file says just what its index records for it: then
- * it was git that wrote it, in a checkout, a reset or a stash, and not a program that changed what it had read. The index is
- * the lock under another name, so it was made when that was. Git is not run for this: what a repository configures can be
- * programs. Undefined where there is no repository, or it cannot be told.
+ * it was git that wrote it, in a checkout, a reset or a stash, or somebody who put the same there, and not a program that
+ * changed what it had read. The index is the lock under another name, so it was made when that was. Where the file was not
+ * written under it, all that was there was seen. Git is not run for this: what a repository configures can be programs.
+ * Undefined where there is no repository, or it cannot be told.
  */
-export function lockedByGit(root: string, path: string, bytes: Uint8Array): bigint | undefined {
+export function lockedByGit(
+  root: string,
+  path: string,
+  { bytes, identity }: GitFile,
+): bigint | undefined {
   const repository = repositoryOf(root);
   if (repository === undefined) return undefined;
   const name = [...relative(repository.top, root).split(sep), path].filter((part) => part !== "");
@@ -29,27 +42,30 @@ export function lockedByGit(root: string, path: string, bytes: Uint8Array): bigi
   if (recorded === undefined) return undefined;
   const blob = Buffer.concat([Buffer.from(`blob ${bytes.length}\0`), bytes]);
   if (!recorded.equals(hash("sha1", blob, "buffer"))) return undefined;
-  const { birthtimeNs, mtimeNs } = statSync(file, { bigint: true });
-  // Where it is not known when a file was made, git has seen all that was there when it was done.
-  return birthtimeNs > 0n && birthtimeNs <= mtimeNs ? birthtimeNs : mtimeNs;
+  const { birthtimeNs: born = 0n, mtimeNs: written = 0n } = statIfSeen(file) ?? {};
+  const { nanoseconds } = identity;
+  const isUnderLock = born > 0n && born <= nanoseconds && nanoseconds <= written + TICK;
+  return isUnderLock ? born : identity.changed;
 }
 
-/** Milliseconds after which a lock is no sign of work: who writes a message for a commit may hold it for long. */
-const AT_WORK = 10_000;
+/** Milliseconds for which git is waited for: who writes a message for a commit may hold its lock for long. */
+const PATIENCE = 2_000;
+/** Nanoseconds by which times of one moment may differ. */
+const TICK = 10_000_000n;
 
 /** Whether git is just about to change files, or does. */
 export function isGitAtWork(root: string, now: number): boolean {
   const repository = repositoryOf(root);
-  if (repository === undefined) return false;
-  const lock = statSync(join(repository.folder, "index.lock"), { throwIfNoEntry: false });
-  return lock !== undefined && now - lock.mtimeMs < AT_WORK;
+  const lock = repository && statIfSeen(join(repository.folder, "index.lock"));
+  // A clock that is ahead of ours makes a lock that is never old.
+  return lock !== undefined && Math.abs(now - Number(lock.mtimeNs / 1_000_000n)) < PATIENCE;
 }
 
 /** What git keeps is in a folder at the top of its files, or where a file there says. */
 function repositoryOf(root: string): { readonly top: string; readonly folder: string } | undefined {
   for (let top = root; ; top = dirname(top)) {
     const git = join(top, ".git");
-    const found = statSync(git, { throwIfNoEntry: false });
+    const found = statIfSeen(git);
     if (found?.isDirectory() === true) return { top, folder: git };
     if (found?.isFile() === true) {
       const [, elsewhere] = /^gitdir: (.+)$/m.exec(readIfSmall(git)?.toString("utf8") ?? "") ?? [];

@@ -1,4 +1,5 @@
-import { type BigIntStats, lstatSync } from "node:fs";
+import { type BigIntStats, lstatSync, statSync } from "node:fs";
+import { isSystemError } from "./disk-errors.ts";
 
 /** What a file is recognised by without reading it. */
 export interface Stamp {
@@ -36,6 +37,16 @@ export function lookAt(path: string): Look | undefined {
     device: stats.dev,
     born: stats.birthtimeNs,
   };
+}
+
+/** What a path leads to; undefined when that is nothing, or the system does not tell. */
+export function statIfSeen(path: string): BigIntStats | undefined {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false });
+  } catch (error) {
+    if (isSystemError(error)) return undefined;
+    throw error;
+  }
 }
 
 export function isSame(one: Stamp, other: Stamp): boolean {

@@ -30,8 +30,6 @@ export class MountedFile {
   damaged: KumikoError | undefined;
   /** Both sides changed the same lines, and nobody has decided yet: the file is not written until then. */
   waits = false;
-  /** As it was when we put there what is there now; undefined when somebody else did. */
-  saved: FileStat | undefined;
   /** What was on disk lately, the newest first: a program may have read it before it was written over. */
   earlier: readonly Earlier[] = [];
 

@@ -32,7 +32,6 @@ export class Records {
       this.#atHand.delete(file.synced.content);
     this.#keepAtHand(synced.content);
     file.synced = synced;
-    file.saved = isOwn ? file.seen : undefined;
     file.left = undefined;
     file.form = undefined;
     file.mode = undefined;

@@ -1,3 +1,4 @@
+import { type Clock, monotonicClock } from "../base/index.ts";
 import { diffLines, splitText } from "../blocks/index.ts";
 import type { FileIdentity, FileStat } from "./file-stat.ts";
 import type { Base, Synced } from "./ledger.ts";
@@ -18,14 +19,14 @@ const REMEMBERED = 256;
 const TEXTS = 8;
 const LONGEST = 1_000_000;
 /** For so long they are remembered: what is put back on purpose is one of them. */
-const KEPT_FOR = 60_000_000_000n;
+const KEPT_FOR = 10_000_000_000n;
 /**
  * A program that reads a file, changes it and writes it back takes no longer than that, and who takes back on purpose what
  * was just saved has not even seen it yet.
  */
 const READ_BEFORE = 1_500_000_000n;
-/** After so many in a row that are farther than the nearest, older ones are farther still. */
-const FARTHER = 16;
+/** Milliseconds in which the one that a program read is looked for, and for each that is compared. */
+const SEARCH_MS = 100;
 const DIFF_MS = 20;
 
 /** What was on disk lately, the newest first, when it says something else from now on; `isOwn`: because we saved it. */
@@ -55,12 +56,9 @@ export function isRecent({ until }: Earlier, now: FileIdentity | FileStat): bool
   return placed(now) - until <= KEPT_FOR;
 }
 
-/**
- * Whether a program may have read it that wrote what is there now. It took long when nobody has read what we saved since
- * (`isUnread`).
- */
-export function mayBeRead({ until, isOwn }: Earlier, now: FileStat, isUnread = false): boolean {
-  return isOwn && placed(now) - until <= (isUnread ? KEPT_FOR : READ_BEFORE);
+/** Whether a program may have read it that wrote what is there now. */
+export function mayBeRead({ until, isOwn }: Earlier, now: FileStat): boolean {
+  return isOwn && placed(now) - until <= READ_BEFORE;
 }
 
 /**
@@ -72,41 +70,36 @@ function placed(file: FileIdentity | FileStat): bigint {
   return "changed" in file && file.changed > nanoseconds ? file.changed : nanoseconds;
 }
 
-/** A text that was on disk. */
-export interface PastText {
-  /** Of its file, in bytes. */
-  readonly size: number;
-  /** It takes a while to find out. */
-  text(): string;
-}
-
 /**
  * Which of the texts that were on disk, the newest first, a program made this one from: the one it is nearest to in lines;
- * of several the newest. Exactly one of these or of `others` was put back on purpose, so it was made from the newest.
+ * of several the newest. Exactly an older one was put back on purpose, so it was made from the newest. It takes a while to
+ * find out what each of them was: of a long text only the newest are looked at.
  */
 export function madeFrom(
-  disk: { readonly text: string; readonly size: number },
-  texts: readonly PastText[],
-  others: readonly PastText[] = [],
+  disk: string,
+  texts: readonly (() => string)[],
+  clock: Clock = monotonicClock,
 ): number {
-  const isPutBack = (each: PastText): boolean =>
-    each.size === disk.size && each.text() === disk.text;
-  if (texts.length < 2 || others.some(isPutBack) || texts.some(isPutBack)) return 0;
-  const { lines } = splitText(disk.text);
+  const end = clock.now() + SEARCH_MS;
+  const { lines } = splitText(disk);
   let nearest = 0;
   let least = Infinity;
-  let farther = 0;
-  for (const [at, past] of texts.entries()) {
-    const { ranges } = diffLines(splitText(past.text()).lines, lines, { deadlineMs: DIFF_MS });
-    const distance = ranges.reduce(
-      (sum, { oldStart, oldEnd, newStart, newEnd }) => sum + oldEnd - oldStart + newEnd - newStart,
-      0,
-    );
-    farther = distance > least ? farther + 1 : 0;
-    if (farther === FARTHER) break;
-    if (distance >= least) continue;
-    nearest = at;
-    least = distance;
+  for (const [at, text] of texts.entries()) {
+    const distance = linesBetween(splitText(text()).lines, lines);
+    if (distance === 0) return 0;
+    if (distance < least) {
+      nearest = at;
+      least = distance;
+    }
+    if (clock.now() > end) break;
   }
   return nearest;
+}
+
+function linesBetween(left: readonly string[], right: readonly string[]): number {
+  const { ranges } = diffLines(left, right, { deadlineMs: DIFF_MS });
+  return ranges.reduce(
+    (sum, { oldStart, oldEnd, newStart, newEnd }) => sum + oldEnd - oldStart + newEnd - newStart,
+    0,
+  );
 }

@@ -11,11 +11,12 @@ import { type FileStat, sameIdentity } from "./file-stat.ts";
 import { DISK, type Found, type FoundText, readAtRest, type Reading } from "./found-text.ts";
 import type { LateWrites } from "./late-writes.ts";
 import type { Base } from "./ledger.ts";
+import type { GitFile } from "./git-index.ts";
 import { type MergeConflict, type Merged, mergeTexts } from "./merge.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import { overwritten } from "./overwritten.ts";
 import type { Records } from "./records.ts";
-import { mayBeRead } from "./stale.ts";
+import { isRecent } from "./stale.ts";
 import { takenBack } from "./taken-back.ts";
 import { TakenEpoch } from "./taken-epoch.ts";
 import { writeText } from "./text-form.ts";
@@ -29,8 +30,8 @@ export interface SyncingPorts {
   rules(): FolderRules;
   /** Who announced a change of this path. */
   readonly claims: Claims;
-  /** When git took its lock to write just these bytes for a file, in nanoseconds; undefined when it did not write them. */
-  lockedByGit(path: string, bytes: Uint8Array): bigint | undefined;
+  /** When git took its lock to write just that to a file, in nanoseconds; undefined when git has other bytes for it. */
+  lockedByGit(path: string, found: GitFile): bigint | undefined;
   /** Bytes above which a file is not read as text. */
   readonly largest: number;
 }
@@ -272,8 +273,9 @@ export class Syncing {
     const { identity, content, text, form } = found;
     if (cause.actor !== DISK.actor) return identity.changed;
     // Only asked where it matters.
-    if (!file.earlier.some((each) => mayBeRead(each, identity, true))) return undefined;
-    return this.#ports.lockedByGit(file.path, content.bytes ?? writeText(text, form));
+    if (!file.earlier.some((each) => each.isOwn && isRecent(each, identity))) return undefined;
+    const bytes = content.bytes ?? writeText(text, form);
+    return this.#ports.lockedByGit(file.path, { bytes, identity });
   }
 
   async #keep(

@@ -117,7 +117,9 @@ class OpenedFile implements OpenFile {
 export function openFile(spot: Spot): OpenFile | undefined {
   let descriptor: number;
   try {
-    descriptor = openUnnoticed(spot.target);
+    // Not blocking: a pipe put there meanwhile would wait for its writer for ever.
+    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+    descriptor = openSync(spot.target, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch (error) {
     if (hasCode(error, "ENOENT")) return undefined;
     throw hasCode(error, "ELOOP", "ENXIO") ? moved(spot.path) : unreadable(error, spot.path);
@@ -127,21 +129,6 @@ export function openFile(spot: Spot): OpenFile | undefined {
   } catch (error) {
     closeSync(descriptor);
     throw error;
-  }
-}
-
-/** When we read a file is not told by its times: they say whether somebody else did. Only of one's own can that be asked. */
-function openUnnoticed(target: string): number {
-  // Not blocking: a pipe put there meanwhile would wait for its writer for ever.
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_NOATIME } = constants;
-  const flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
-  // No other system has it.
-  if (process.platform !== "linux") return openSync(target, flags);
-  try {
-    return openSync(target, flags | O_NOATIME);
-  } catch (error) {
-    if (!hasCode(error, "EPERM")) throw error;
-    return openSync(target, flags);
   }
 }
 
