@@ -10,6 +10,7 @@ import type { Content } from "../src/files/content.ts";
 import type { FileStat } from "../src/files/file-stat.ts";
 import { move, readWhole, remove, save } from "../src/files/disk-file.ts";
 import { stage } from "../src/files/replacing.ts";
+import { SpareFiles } from "../src/files/spare-files.ts";
 import { scaled, seed } from "./support/counts.ts";
 import { NOTHING, versionOf } from "./support/exchanging-child.ts";
 import { root as repository } from "./support/process.ts";
@@ -58,13 +59,15 @@ function movedAway(root: Folder, place: Place): number | undefined {
   return moved === undefined ? undefined : Number(moved);
 }
 
-it.runIf(process.platform === "linux")(
-  "no save, no removal and no move takes away what another program put there a moment before",
+it.runIf(process.platform === "linux").each(["beside it", "in the home"])(
+  "no save by a new file %s, no removal and no move takes away what another program put there a moment before",
   { timeout: LONG },
-  async () => {
+  async (where) => {
     using folder = temporaryFolder();
     const path = folder.write("a.txt", "mine\n");
-    using root = Folder.open(folder.path);
+    using home = temporaryFolder();
+    using spares = where === "in the home" ? new SpareFiles(home.path) : undefined;
+    using root = Folder.open(folder.path, { spares });
     const place = root.resolve("a.txt");
     const random = new Random(seed());
     const other = spawn(process.execPath, [child, path], { stdio: ["pipe", "pipe", "inherit"] });
@@ -90,7 +93,7 @@ it.runIf(process.platform === "linux")(
       // As the product saves: what is replaced is looked at by whoever keeps it.
       const { stat: identity } = found;
       const keep = (replaced: Disposable): void => replaced[Symbol.dispose]();
-      using staged = isRemoval ? undefined : stage(place, bytes, identity);
+      using staged = isRemoval ? undefined : stage(place, [bytes], identity);
       const doing = isRemoval
         ? remove(place, { expected })
         : save(place, bytes, { expected, staged, keeping: { identity, keep } });
@@ -108,5 +111,6 @@ it.runIf(process.platform === "linux")(
     expect(before).toContain(versionOf(0));
     expect(refused).toBeGreaterThan(rounds / 100);
     expect(done.size).toBeGreaterThan(rounds / 100);
+    expect(root.spares).toBe(spares);
   },
 );

@@ -71,14 +71,14 @@ describe("saving a file", () => {
     const { content: expected } = (await readWhole(place, 100))!;
     const open = readdirSync("/proc/self/fd").length;
     {
-      using given = stage(place, bytes("given up"))!;
+      using given = stage(place, [bytes("given up")])!;
       expect(readdirSync(folder.path)).toHaveLength(2);
       expect(given).toBeDefined();
     }
     expect(readdirSync(folder.path)).toEqual(["a.txt"]);
     expect(readFileSync(path, "utf8")).toBe("one");
     {
-      using staged = stage(place, bytes("mine"))!;
+      using staged = stage(place, [bytes("mine")])!;
       const saved = await save(place, bytes("mine"), { expected, staged });
       await saved.settled;
       expect(saved.stat).toEqual(stat(place));
@@ -97,7 +97,7 @@ describe("saving a file", () => {
     for (const again of [Content.of(bytes("mine")), Content.known(hash("sha256", "mine"))]) {
       for (const happens of moves) {
         writeFileSync(path, "mine");
-        using staged = stage(place, bytes("else"))!;
+        using staged = stage(place, [bytes("else")])!;
         happens();
         const saving = save(place, bytes("else"), { expected: again, staged });
         await expect(saving).rejects.toBeInstanceOf(KumikoError);
@@ -107,7 +107,7 @@ describe("saving a file", () => {
     writeFileSync(path, "mine");
     linkSync(path, join(folder.path, "b.txt"));
     // One of two names is written in place.
-    expect(stage(place, bytes("else"))).toBeUndefined();
+    expect(stage(place, [bytes("else")])).toBeUndefined();
     expect(readdirSync(folder.path).toSorted()).toEqual(["a.txt", "b.txt"]);
     // Fewer, when what an earlier test left to be closed was among them.
     await vi.waitFor(() => expect(readdirSync("/proc/self/fd").length).toBeLessThanOrEqual(open));
@@ -123,7 +123,7 @@ describe("saving a file", () => {
       const text = bytes(`#!/bin/sh\necho ${how}\n`);
       if (how === "new") rmSync(path);
       const expected = how === "new" ? "absent" : (await readWhole(place, 100))!.content;
-      using staged = how === "staged" ? stage(place, text) : undefined;
+      using staged = how === "staged" ? stage(place, [text]) : undefined;
       await save(place, text, { expected, staged, mode: 0o755 });
       expect(spawnSync(path, { encoding: "utf8" }).stdout).toBe(`${how}\n`);
     }
@@ -146,7 +146,7 @@ describe("saving a file", () => {
       const { content: expected } = await readWhole(place, 100);
       chmodSync(${JSON.stringify(path)}, 0o444);
       const bytes = Buffer.from("mine");
-      using staged = stage(place, bytes, place.seen);
+      using staged = stage(place, [bytes], place.seen);
       await save(place, bytes, { expected, staged }).catch((error) => console.log(error.code));
     `;
     const { stdout } = await runProgram(process.execPath, ["--input-type=module", "-e", program], {
@@ -579,7 +579,7 @@ describe("what was made ready", () => {
       folder.write(`root/${path}`, "one");
       using root = Folder.open(at);
       const place = root.resolve(path);
-      using staged = stage(place, bytes("two"), place.seen)!;
+      using staged = stage(place, [bytes("two")], place.seen)!;
       renameSync(at, join(folder.path, "moved"));
       folder.write(`root/${path}`, "one");
       const saving = save(place, bytes("two"), { expected: Content.of(bytes("one")), staged });
@@ -624,7 +624,7 @@ os.setxattr(sys.argv[1], 'system.posix_acl_access', packed)`,
       { isStaged = false, meanwhile = () => {} } = {},
     ): Promise<void> => {
       {
-        using staged = isStaged ? stage(place, bytes(after)) : undefined;
+        using staged = isStaged ? stage(place, [bytes(after)]) : undefined;
         meanwhile();
         await save(place, bytes(after), { expected: Content.of(bytes(before)), staged });
       }
@@ -655,7 +655,7 @@ os.setxattr(sys.argv[1], 'system.posix_acl_access', packed)`,
     const inodes = new Set<number>();
     for (let round = 1; round <= 4; round++) {
       const [before, after] = [String(round - 1), String(round)];
-      using staged = stage(place, bytes(after))!;
+      using staged = stage(place, [bytes(after)])!;
       const saving = save(place, bytes(after), { expected: Content.of(bytes(before)), staged });
       if (round === 1) chmodSync(path, 0o640);
       await saving;
@@ -675,7 +675,7 @@ os.setxattr(sys.argv[1], 'system.posix_acl_access', packed)`,
     await save(place, bytes("two"), { expected: Content.of(bytes("one")) });
     expect(statSync(path).ino).not.toBe(ino);
     chmodSync(path, 0o640);
-    using staged = stage(place, bytes("three"))!;
+    using staged = stage(place, [bytes("three")])!;
     await save(place, bytes("three"), { expected: Content.of(bytes("two")), staged });
     expect(statSync(path).mode & 0o777).toBe(0o640);
     expect(attributes(path)).toBe("[]\n");

@@ -14,6 +14,7 @@ import { hasHandles } from "../src/files/folder-handle.ts";
 import { scaled, seed } from "./support/counts.ts";
 import { Mounted } from "./support/mounted.ts";
 import { stage } from "../src/files/replacing.ts";
+import { SpareFiles } from "../src/files/spare-files.ts";
 import { refusalCode } from "./support/refusal.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 import {
@@ -135,24 +136,31 @@ const MET = { operations: 200, calls: 20 };
 const PATIENCE = 180_000;
 
 describe.runIf(hasHandles)("links and folders that are swapped meanwhile", () => {
-  it("never lead out", { timeout: LONG }, async () => {
-    using folder = temporaryFolder(memory());
-    const outside = makeOutside(folder.path);
-    const root = join(outside, "root");
-    makeRoot(root);
-    const before = seen(outside);
-    using opened = Folder.open(root);
-    const random = new Random(seed());
-    const outcomes = await whileSwapped(outside, {
-      races: scaled(2_000),
-      race: (number) => raced(opened, number, random),
-      isEnough: (all) => met(all) >= MET.operations && all.has("staged"),
-    });
-    expect(seen(outside)).toEqual(before);
-    // Both happened, or there was no race: what was inside was reached, and what led out was refused.
-    expect(outcomes.get("done") ?? 0).toBeGreaterThan(0);
-    expect(met(outcomes)).toBeGreaterThanOrEqual(MET.operations);
-  });
+  it.each(["beside files", "in the home"])(
+    "never lead out of saves made %s",
+    { timeout: LONG },
+    async (where) => {
+      using folder = temporaryFolder(memory());
+      using home = temporaryFolder(memory());
+      using spares = where === "in the home" ? new SpareFiles(home.path) : undefined;
+      const outside = makeOutside(folder.path);
+      const root = join(outside, "root");
+      makeRoot(root);
+      const before = seen(outside);
+      using opened = Folder.open(root, { spares });
+      const random = new Random(seed());
+      const outcomes = await whileSwapped(outside, {
+        races: scaled(2_000),
+        race: (number) => raced(opened, number, random),
+        isEnough: (all) => met(all) >= MET.operations && all.has("staged"),
+      });
+      expect(seen(outside)).toEqual(before);
+      // Both happened, or there was no race: what was inside was reached, and what led out was refused.
+      expect(outcomes.get("done") ?? 0).toBeGreaterThan(0);
+      expect(met(outcomes)).toBeGreaterThanOrEqual(MET.operations);
+      expect(opened.spares).toBe(spares);
+    },
+  );
 
   it("never lead out by any tool", { timeout: LONG }, async () => {
     using folder = temporaryFolder(memory());
@@ -292,7 +300,7 @@ async function raced(folder: Folder, race: number, random: Random): Promise<stri
     } else if (act === 4) await remove(place, { expected: canary });
     // As a tool's edit is saved: made ready beside the file, and put in place once it is in the journal.
     else if (act < 7) {
-      using staged = stage(place, Buffer.from("staged"));
+      using staged = stage(place, [Buffer.from("staged")]);
       if (act === 6) await new Promise((resolve) => setImmediate(resolve));
       await save(place, Buffer.from("staged"), { expected: random.pick([canary, notes]), staged });
       return staged === undefined ? "done" : "staged";

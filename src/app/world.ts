@@ -70,6 +70,7 @@ async function openMounts(
     clock,
     timers: realTimers,
     home: place,
+    staging: join(home.folderOf(kernel.id), "staging"),
     folder,
     book,
     index,

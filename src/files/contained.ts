@@ -6,6 +6,7 @@ import { type FileStat, statOf } from "./file-stat.ts";
 import { FolderHandle, hasHandles } from "./folder-handle.ts";
 import { isWithin } from "./ignored.ts";
 import { findFolding, isSameFile, listedName, type NameFolding } from "./name-folding.ts";
+import type { SpareFiles } from "./spare-files.ts";
 import { Spot } from "./spot.ts";
 import { isTemporaryName } from "./temporary-name.ts";
 
@@ -44,10 +45,16 @@ export class Folder implements Disposable {
   readonly #owned = new DisposableStack();
   #handle: FolderHandle;
   #identity: { readonly ino: bigint; readonly dev: bigint };
+  #spares: SpareFiles | undefined;
 
-  private constructor(path: string, handle: FolderHandle, own: string | undefined) {
+  private constructor(
+    path: string,
+    handle: FolderHandle,
+    { own, spares }: { own: string | undefined; spares: SpareFiles | undefined },
+  ) {
     this.path = path;
     this.own = own;
+    this.#spares = spares;
     this.#handle = this.#owned.use(handle);
     this.#identity = statSync(handle.at("."), { bigint: true });
     this.#folding = findFolding(handle);
@@ -55,21 +62,26 @@ export class Folder implements Disposable {
 
   /**
    * The caller owns it. `home` is where Kumiko keeps what is its own, in the folder or elsewhere. `handles: false` is the
-   * weaker way of systems without /proc.
+   * weaker way of systems without /proc. `spares` stay their owner's.
    */
   static open(
     path: string,
     {
       handles = hasHandles,
       home,
-    }: { readonly handles?: boolean; readonly home?: string | undefined } = {},
+      spares,
+    }: {
+      readonly handles?: boolean;
+      readonly home?: string | undefined;
+      readonly spares?: SpareFiles | undefined;
+    } = {},
   ): Folder {
     try {
       const real = realpathSync.native(path);
       using owned = new DisposableStack();
       const own = home === undefined ? undefined : below(real, realAsFarAsThere(home));
       if (own === "") throw isHome(real);
-      const folder = new Folder(real, owned.use(FolderHandle.open(real, handles)), own);
+      const folder = new Folder(real, owned.use(FolderHandle.open(real, handles)), { own, spares });
       owned.move();
       return folder;
     } catch (error) {
@@ -79,6 +91,15 @@ export class Folder implements Disposable {
 
   get folding(): NameFolding {
     return this.#folding;
+  }
+
+  /** What may take the place of files in it; undefined where they are made beside each. */
+  get spares(): SpareFiles | undefined {
+    return this.#spares;
+  }
+
+  doWithoutSpares(): void {
+    this.#spares = undefined;
   }
 
   get ignoresCase(): boolean {

@@ -72,7 +72,7 @@ export async function save(
   try {
     return expected === "absent"
       ? await create(spot, bytes, mode)
-      : await replace(spot, bytes, { expected, settle, keeping });
+      : await replace(place.folder, spot, bytes, { expected, settle, keeping });
   } catch (error) {
     if (expected === "absent") spot.unmake();
     throw unwritable(error, place.path);

@@ -205,9 +205,9 @@ export class Disk {
   }
 
   /** Makes ready what may be saved soon; undefined when that cannot be: whoever saves it then is told why. */
-  stage(path: string, bytes: Uint8Array, seen?: FileStat): StagedFile | undefined {
+  stage(path: string, pieces: readonly Uint8Array[], seen?: FileStat): StagedFile | undefined {
     try {
-      return stage(this.#place(path), bytes, seen);
+      return stage(this.#place(path), pieces, seen);
     } catch (error) {
       if (error instanceof KumikoError || isSystemError(error)) return undefined;
       throw error;

@@ -31,7 +31,7 @@ export function exchange(one: string, other: string): boolean {
 }
 
 /** Names of a file's extended attributes, access lists among them; none where nothing can tell. */
-export function attributesOf(descriptor: number): readonly string[] {
+export function attributeNames(descriptor: number): readonly string[] {
   const extensions = load();
   if (extensions === null) return [];
   try {

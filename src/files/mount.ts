@@ -15,6 +15,7 @@ import { MountTroubles } from "./mount-troubles.ts";
 import { type EpochPart, leavingOut, pathsOf } from "./epoch-part.ts";
 import { RULES_FILE } from "./rule-text.ts";
 import { RulesInForce } from "./rules-in-force.ts";
+import type { SpareFiles } from "./spare-files.ts";
 import { sweep } from "./sweep.ts";
 import type { WatchTrouble } from "./watch-trouble.ts";
 import { type FolderWatch, watchFolder } from "./watch.ts";
@@ -41,6 +42,8 @@ export interface MountOptions {
   readonly watch: boolean;
   /** Where Kumiko keeps what is its own: no file of any folder. */
   readonly home?: string | undefined;
+  /** What may take the place of files; stays its owner's. */
+  readonly spares?: SpareFiles | undefined;
   /** For searches in files that have no blocks; whoever opens the mount owns it. */
   readonly index: FileIndex;
   /** The rules of a folder are others now: what became secret is to leave the index, with every word of it. */
@@ -109,7 +112,7 @@ export class Mount implements AsyncDisposable {
   /** Refuses rules that cannot be read: nobody is to work under rules that are not those of the file. */
   static async open(name: string, settings: MountSettings, options: MountOptions): Promise<Mount> {
     await using opening = new AsyncDisposableStack();
-    const folder = opening.use(Folder.open(settings.root, { home: options.home }));
+    const folder = opening.use(Folder.open(settings.root, options));
     const { ignoresCase, own } = folder;
     const troubles = new MountTroubles({
       mount: name,

@@ -6,6 +6,7 @@ import type { FolderBook } from "./folder-book.ts";
 import { KeptMounts, sameSettings } from "./kept-mounts.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import { Mount, type MountSettings } from "./mount.ts";
+import { SpareFiles } from "./spare-files.ts";
 
 export interface MountsOptions {
   readonly kernel: Kernel;
@@ -15,6 +16,8 @@ export interface MountsOptions {
   readonly watch: boolean;
   /** The home folder: what is in it is no file of any folder. */
   readonly home?: string | undefined;
+  /** A folder of the kernel's own in which the next versions of files are made; without it they are made beside each. */
+  readonly staging?: string | undefined;
   /** The kernel's own folder, mounted under the kernel's name unless somebody unmounted it. */
   readonly folder?: string | undefined;
   /** What other kernels have. Without it there are none. */
@@ -40,6 +43,7 @@ export class Mounts implements AsyncDisposable {
   readonly kept: KeptMounts;
   readonly conflicts: Conflicts;
   readonly #options: MountsOptions;
+  readonly #spares: SpareFiles | undefined;
   readonly #mounts = new Map<string, Mount>();
   readonly #failed = new Map<string, { readonly root: string; readonly error: KumikoError }>();
   readonly #settings = new Map<string, MountSettings>();
@@ -52,8 +56,9 @@ export class Mounts implements AsyncDisposable {
   #closed = false;
 
   private constructor(options: MountsOptions, conflicts: Conflicts) {
-    const { kernel, index, folder } = options;
+    const { kernel, index, folder, staging } = options;
     this.#options = options;
+    this.#spares = staging === undefined ? undefined : new SpareFiles(staging);
     this.kernel = kernel;
     this.index = index;
     this.kept = new KeptMounts(kernel, folder);
@@ -269,6 +274,7 @@ export class Mounts implements AsyncDisposable {
     await this.#changing.run(LINE, () => undefined);
     await using closing = new AsyncDisposableStack();
     closing.use(this.index);
+    if (this.#spares !== undefined) closing.use(this.#spares);
     closing.defer(async () => void (await Promise.all(this.#starting)));
     for (const mount of this.#mounts.values()) closing.use(mount);
   }
@@ -317,6 +323,7 @@ export class Mounts implements AsyncDisposable {
     await this.#options.book?.take(settings.root);
     const mount = await Mount.open(name, settings, {
       ...this.#options,
+      spares: this.#spares,
       conflicts: this.conflicts,
       rulesRead: (of) => {
         const anew = this.indexAnew();

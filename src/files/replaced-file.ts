@@ -1,20 +1,9 @@
-import { closeSync, fstatSync, readSync, statfsSync } from "node:fs";
+import { closeSync, fstatSync, readSync } from "node:fs";
 import { closeLater } from "./close-later.ts";
-import { isSystemError } from "./disk-errors.ts";
 import { type FileStat, statOf } from "./file-stat.ts";
+import { isLocal } from "./local-disk.ts";
 import { absent, type Spot } from "./spot.ts";
 import { type OpenFile, openFile, PIECE } from "./whole-file.ts";
-
-/**
- * File systems of this machine, by the numbers Linux gives them: ext, XFS, Btrfs, tmpfs, F2FS, ZFS, overlay. Over a network
- * a file that is open may be refused to be replaced (SMB), or stays in its folder under another name (NFS).
- */
-const LOCAL: readonly number[] = [
-  0xef53, 0x58465342, 0x9123683e, 0x01021994, 0xf2f52010, 0x2fc12fc1, 0x794c7630,
-];
-
-/** By device, as far as they were asked about: disks only. The number of what is no disk may soon be another's. */
-const local = new Map<number, boolean>();
 
 /** What was read for a look that nobody else sees: memory of its own for each would cost more than the reading. */
 const seen = Buffer.allocUnsafeSlow(PIECE + 1);
@@ -41,7 +30,10 @@ export class ReplacedFile implements OpenFile {
     const file = openFile(spot);
     if (file === undefined) throw absent(spot.path);
     try {
-      return new ReplacedFile(file, isLocal(file.stat.device, spot));
+      return new ReplacedFile(
+        file,
+        isLocal(file.stat.device, () => spot.beside(".")),
+      );
     } catch (error) {
       file[Symbol.dispose]();
       throw error;
@@ -70,22 +62,4 @@ export class ReplacedFile implements OpenFile {
     if (this.mayStayOpen) closeLater(this.descriptor);
     else closeSync(this.descriptor);
   }
-}
-
-function isLocal(device: number, spot: Spot): boolean {
-  if (process.platform !== "linux") return false;
-  const known = local.get(device);
-  if (known !== undefined) return known;
-  try {
-    const found = LOCAL.includes(statfsSync(spot.beside(".")).type);
-    if (isDisk(device)) local.set(device, found);
-    return found;
-  } catch (error) {
-    if (isSystemError(error)) return false;
-    throw error;
-  }
-}
-
-function isDisk(device: number): boolean {
-  return ((device >>> 8) & 0xfff) !== 0;
 }

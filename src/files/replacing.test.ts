@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
 import { Folder, type Place } from "./contained.ts";
@@ -6,16 +7,17 @@ import { Content } from "./content.ts";
 import { readWhole, save, stat } from "./disk-file.ts";
 import type { FileStat } from "./file-stat.ts";
 import { stage } from "./replacing.ts";
+import { SpareFiles } from "./spare-files.ts";
 
 // As on a file system that cannot exchange names.
-vi.mock(import("./extensions.ts"), () => ({ exchange: () => false, attributesOf: () => [] }));
+vi.mock(import("./extensions.ts"), () => ({ exchange: () => false, attributeNames: () => [] }));
 
 const bytes = (text: string): Buffer => Buffer.from(text);
 
 /** Saves as whoever keeps what is replaced. */
 async function saveOver(place: Place, text: string, expected: string, identity: FileStat) {
   const keep = vi.fn<(replaced: Disposable) => void>((replaced) => replaced[Symbol.dispose]());
-  using staged = stage(place, bytes(text), identity)!;
+  using staged = stage(place, [bytes(text)], identity)!;
   const how = { expected: Content.of(bytes(expected)), staged, keeping: { identity, keep } };
   return { saved: await save(place, bytes(text), how), keep };
 }
@@ -31,6 +33,23 @@ it.runIf(process.platform === "linux")(
     expect([readFileSync(path, "utf8"), saved.stat]).toEqual(["two", stat(place)]);
     expect(keep).toHaveBeenCalledOnce();
     expect(readdirSync(folder.path)).toEqual(["a.txt"]);
+  },
+);
+
+it.runIf(process.platform === "linux")(
+  "makes the new file beside the old one then, whatever lies ready elsewhere",
+  async () => {
+    using folder = temporaryFolder();
+    const path = folder.write("root/a.txt", "one");
+    using spares = new SpareFiles(join(folder.path, "staging"));
+    using root = Folder.open(join(folder.path, "root"), { spares });
+    const place = root.resolve("a.txt");
+    await saveOver(place, "two", "one", stat(place)!);
+    await saveOver(place, "three", "two", stat(place)!);
+    expect(readFileSync(path, "utf8")).toBe("three");
+    expect(root.spares).toBeUndefined();
+    expect(readdirSync(root.path)).toEqual(["a.txt"]);
+    expect(readdirSync(join(folder.path, "staging"))).toEqual([]);
   },
 );
 

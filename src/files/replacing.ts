@@ -1,5 +1,5 @@
 import { lstatSync, renameSync } from "node:fs";
-import { hasAttributes } from "./attributes.ts";
+import { attributesOf } from "./attributes.ts";
 import type { Folder, Place } from "./contained.ts";
 import type { Content } from "./content.ts";
 import { hasCode, unwritable } from "./disk-errors.ts";
@@ -40,13 +40,39 @@ export interface Keeping {
   keep(replaced: ReplacedFile, uncompared?: Uint8Array): void;
 }
 
+/** A spare file cannot take a place there: it is on another mount, or what is made in that folder gets attributes from it. */
+class Unfit extends Error {}
+
 /** Puts bytes in the place of a file that is what was expected. */
-export async function replace(spot: Spot, bytes: Uint8Array, how: Replacing): Promise<Saved> {
+export async function replace(
+  folder: Folder,
+  spot: Spot,
+  bytes: Uint8Array,
+  how: Replacing,
+): Promise<Saved> {
   const old = lookAt(spot);
   if (old.isBound) return writtenInPlace(spot, how.expected, bytes);
-  using staged = await Staged.write(spot, bytes, old.stat);
-  await staged.sync();
-  return await putInPlace(spot, staged, { ...how, old: old.stat, bytes });
+  return unlessUnfit(folder, spot, { bytes, how }, async () => {
+    using staged = await Staged.write(spot, bytes, old.stat, folder.spares);
+    await staged.sync();
+    return await putInPlace(spot, staged, { ...how, old: old.stat, bytes });
+  });
+}
+
+/** What did not fit is made anew beside the file, as is all that comes later. */
+async function unlessUnfit(
+  folder: Folder,
+  spot: Spot,
+  { bytes, how }: { readonly bytes: Uint8Array; readonly how: Replacing },
+  run: () => Promise<Saved>,
+): Promise<Saved> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof Unfit)) throw error;
+    folder.doWithoutSpares();
+    return await replace(folder, spot, bytes, how);
+  }
 }
 
 /** What is there, and whether a rename would part it from another name or from attributes. */
@@ -55,7 +81,7 @@ function lookAt(spot: Spot): { readonly stat: FileStat; readonly isBound: boolea
   using file = openFile(spot);
   if (file === undefined) throw absent(spot.path);
   const { stat, descriptor } = file;
-  return { stat, isBound: stat.links > 1 || hasAttributes(descriptor) };
+  return { stat, isBound: stat.links > 1 || attributesOf(descriptor) === "own" };
 }
 
 /**
@@ -63,16 +89,20 @@ function lookAt(spot: Spot): { readonly stat: FileStat; readonly isBound: boolea
  * file that could be replaced by a rename. It is looked at again before that, so `seen` may be of a while ago. The caller
  * owns them.
  */
-export function stage(place: Place, bytes: Uint8Array, seen?: FileStat): StagedFile | undefined {
+export function stage(
+  place: Place,
+  pieces: readonly Uint8Array[],
+  seen?: FileStat,
+): StagedFile | undefined {
   const { folder, path } = place;
   // It is looked at whether the folder is still there when this is put in place.
   const spot = folder.spot(path, { unchecked: true });
   let staged: StagedFile | undefined;
   try {
     const old = seen ?? fileAt(spot);
-    if (old !== undefined && old.links === 1 && bytes.length <= PIECE)
-      staged = new StagedFile(folder, spot, Staged.writeAtOnce(spot, bytes, old), old);
-    return staged;
+    if (old === undefined || old.links > 1) return undefined;
+    const written = Staged.writeAtOnce(spot, pieces, old, folder.spares);
+    return (staged = new StagedFile(folder, spot, written, old));
   } finally {
     if (staged === undefined) spot[Symbol.dispose]();
   }
@@ -106,7 +136,9 @@ export class StagedFile implements Disposable {
       await this.#synced;
       // Another folder may stand in the place of this one by now: who reads there would not find what was saved here.
       this.#folder.check();
-      return await putInPlace(this.#spot, this.#staged, { ...how, old: this.#old, bytes });
+      return await unlessUnfit(this.#folder, this.#spot, { bytes, how }, () =>
+        putInPlace(this.#spot, this.#staged, { ...how, old: this.#old, bytes }),
+      );
     } catch (error) {
       throw unwritable(error, this.#spot.path);
     }
@@ -139,8 +171,9 @@ async function putInPlace(
   const uncompared = isUntouched(there, old, keeping) ? atHand(expected) : undefined;
   const last = uncompared === undefined ? (await compare(spot, there, expected)).stat : there.stat;
   // Somebody gave the file a second name or an attribute while it was staged: a rename would part it from them.
-  if (last.links > 1 || hasAttributes(there.descriptor))
-    return writtenInPlace(spot, expected, bytes);
+  const attributes = attributesOf(there.descriptor);
+  if (last.links > 1 || attributes === "own") return writtenInPlace(spot, expected, bytes);
+  if (attributes === "given" && staged.isSpare) throw new Unfit();
   if (!hasSameRights(last, old)) {
     checkWritable(spot, last);
     staged.keep(last);
@@ -189,14 +222,16 @@ interface LastLook {
 function put(spot: Spot, staged: Staged, { there, last, uncompared }: LastLook): void {
   try {
     if (!exchange(spot.target, staged.target)) {
+      if (staged.isSpare) throw new Unfit();
       if (uncompared !== undefined && !there.holds(uncompared)) throw moved(spot.path);
       renameSync(staged.target, spot.target);
-    } else if (sameIdentity(identityAt(staged.target), last)) staged.remove();
+    } else if (sameIdentity(identityAt(staged.target), last)) staged.removeReplaced();
     else {
       takeBack(spot, staged);
       throw moved(spot.path);
     }
   } catch (error) {
+    if (staged.isSpare && hasCode(error, "EXDEV")) throw new Unfit();
     throw hasCode(error, "ENOENT") ? moved(spot.path) : error;
   }
 }

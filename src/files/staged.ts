@@ -10,9 +10,11 @@ import {
   unlinkSync,
   write,
   writeSync,
+  writevSync,
 } from "node:fs";
 import { hasCode, isSystemError } from "./disk-errors.ts";
 import { type FileStat, statOf } from "./file-stat.ts";
+import type { SpareFiles } from "./spare-files.ts";
 import type { Spot } from "./spot.ts";
 import { temporaryName } from "./temporary-name.ts";
 import { PIECE } from "./whole-file.ts";
@@ -25,16 +27,29 @@ function isOurs({ uid }: FileStat): boolean {
   return uid === own;
 }
 
-/** New bytes in a file beside the one they are for. Unless it is renamed, it is gone when its owner's `using` ends. */
+/**
+ * New bytes in a spare file, or in one beside the one they are for. Unless it is renamed, it is gone when its owner's
+ * `using` ends.
+ */
 export class Staged implements Disposable {
   readonly target: string;
   readonly #descriptor: number;
+  /** Whose spare file it was; undefined when it was made beside the one it is for. */
+  readonly #spares: SpareFiles | undefined;
+  /** Its rights, as long as they are those that it was made with. */
+  #made: FileStat | undefined;
   #there = true;
   #isOpen = true;
 
-  private constructor(target: string, descriptor: number) {
+  private constructor(target: string, descriptor: number, spares?: SpareFiles, made?: FileStat) {
     this.target = target;
     this.#descriptor = descriptor;
+    this.#spares = spares;
+    this.#made = made;
+  }
+
+  get isSpare(): boolean {
+    return this.#spares !== undefined;
   }
 
   /** With the mode and owner of an old file, or with a mode from which the process's mask takes away. */
@@ -42,21 +57,28 @@ export class Staged implements Disposable {
     spot: Spot,
     bytes: Uint8Array,
     old: FileStat | { readonly mode: number },
+    spares?: SpareFiles,
   ): Promise<Staged> {
     using owned = new DisposableStack();
-    const staged = owned.use(Staged.#open(spot, old));
+    const staged = owned.use(
+      "uid" in old ? Staged.#inPlaceOf(spot, old, spares) : Staged.#open(spot, old.mode),
+    );
     await writeAll(staged.#descriptor, bytes);
     if ("uid" in old) staged.keep(old);
     owned.move();
     return staged;
   }
 
-  /** The same without giving way, in the place of a file, for what is one piece. */
-  static writeAtOnce(spot: Spot, bytes: Uint8Array, old: FileStat): Staged {
-    const staged = Staged.#open(spot, old);
+  /** The same without giving way, in the place of a file, for what is short. */
+  static writeAtOnce(
+    spot: Spot,
+    pieces: readonly Uint8Array[],
+    old: FileStat,
+    spares?: SpareFiles,
+  ): Staged {
+    const staged = Staged.#inPlaceOf(spot, old, spares);
     try {
-      for (let at = 0; at < bytes.length;)
-        at += writeSync(staged.#descriptor, bytes, at, bytes.length - at, at);
+      writeAllAtOnce(staged.#descriptor, pieces);
       staged.keep(old);
       return staged;
     } catch (error) {
@@ -65,12 +87,17 @@ export class Staged implements Disposable {
     }
   }
 
-  static #open(spot: Spot, old: FileStat | { readonly mode: number }): Staged {
-    const isNew = !("uid" in old);
-    if (!isNew) checkWritable(spot, old);
+  static #inPlaceOf(spot: Spot, old: FileStat, spares: SpareFiles | undefined): Staged {
+    checkWritable(spot, old);
+    const spare = spares?.take(old);
+    if (spare === undefined) return Staged.#open(spot, firstMode(old));
+    return new Staged(spare.target, spare.descriptor, spares, spare.stat);
+  }
+
+  static #open(spot: Spot, mode: number): Staged {
     const target = spot.beside(temporaryName());
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-    return new Staged(target, openSync(target, flags, isNew ? old.mode : firstMode(old)));
+    return new Staged(target, openSync(target, flags, mode));
   }
 
   sync(): Promise<void> {
@@ -79,10 +106,12 @@ export class Staged implements Disposable {
 
   /** Takes over owner and mode. The owner first: changing it clears bits of the mode. */
   keep(old: FileStat): void {
-    const mine = this.stat();
+    const mine = this.#made ?? this.stat();
     const isOwn = mine.uid === old.uid && mine.gid === old.gid;
+    if (isOwn && mine.mode === old.mode) return;
+    this.#made = undefined;
     if (!isOwn && !this.#give(old.uid, old.gid)) this.#give(mine.uid, old.gid);
-    if (!isOwn || mine.mode !== old.mode) fchmodSync(this.#descriptor, old.mode);
+    fchmodSync(this.#descriptor, old.mode);
   }
 
   /**
@@ -94,6 +123,13 @@ export class Staged implements Disposable {
     const now = this.stat();
     this.#close();
     return now;
+  }
+
+  /** Removes what has its name now, since the two were exchanged. */
+  removeReplaced(): void {
+    if (this.#spares === undefined) return this.remove();
+    this.#there = false;
+    this.#spares.clearAway(this.target);
   }
 
   remove(): void {
@@ -148,6 +184,16 @@ function firstMode(old: FileStat): number {
   const { mode } = old;
   const isForAll = ((mode >> 3) & 7) === (mode & 7);
   return isOurs(old) && isForAll ? mode & 0o777 : 0o600;
+}
+
+function writeAllAtOnce(descriptor: number, pieces: readonly Uint8Array[]): void {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  let written = writevSync(descriptor, pieces, 0);
+  if (written === length) return;
+  // The disk has little room left, or a signal came: what is left is tried once more, and says why not.
+  const bytes = Buffer.concat(pieces);
+  while (written < length)
+    written += writeSync(descriptor, bytes, written, length - written, written);
 }
 
 /** What is small is written on the calling thread. */

@@ -121,12 +121,22 @@ export class Writing {
     const { synced, seen } = file;
     if (synced === undefined || file.waits || text.length === 0 || text.length > PIECE)
       return undefined;
-    const ready = reformed(synced, change) ?? formed(text.slice(0, text.length), synced.form);
-    if (typeof ready === "string" || ready.content.equals(synced.content)) return undefined;
+    const ready = reformed(synced, change) ?? inOnePiece(text.slice(0, text.length), synced);
+    if (ready === undefined || lengthOf(ready.pieces) > PIECE) return undefined;
+    if (isSame(ready.pieces, synced.content)) return undefined;
     const isSeen = seen !== undefined && sameIdentity(seen, synced.identity);
-    const staged = this.#ports.disk.stage(file.path, ready.bytes, isSeen ? seen : undefined);
-    return staged === undefined ? undefined : { ...ready, version, synced, file: staged };
+    const staged = this.#ports.disk.stage(file.path, ready.pieces, isSeen ? seen : undefined);
+    if (staged === undefined) return undefined;
+    // Only now that they are on their way to the disk: to join them takes a while.
+    const { form, pieces } = ready;
+    const bytes = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+    return { form, bytes, content: Content.of(bytes), version, synced, file: staged };
   }
+}
+
+interface Pieces {
+  readonly form: TextForm;
+  readonly pieces: readonly Uint8Array[];
 }
 
 interface Formed {
@@ -137,11 +147,38 @@ interface Formed {
 }
 
 /** What was changed in bytes that are at hand; undefined when they are not, or the whole text is needed. */
-function reformed({ base, content, form }: Synced, change: AboutToBe): Formed | undefined {
-  if (content.bytes === undefined || !("version" in base) || base.version !== change.before)
+function reformed({ base, content, form }: Synced, change: AboutToBe): Pieces | undefined {
+  const { bytes } = content;
+  if (bytes === undefined || !("version" in base) || base.version !== change.before)
     return undefined;
-  const bytes = splicedBytes(content.bytes, form, change);
-  return bytes && { form, bytes, content: Content.of(bytes) };
+  const pieces = splicedBytes(bytes, form, change);
+  return pieces && { form, pieces };
+}
+
+/** Undefined when another text would be read back. */
+function inOnePiece(text: string, { form: wanted }: Synced): Pieces | undefined {
+  const ready = formed(text, wanted);
+  return typeof ready === "string" ? undefined : { form: ready.form, pieces: [ready.bytes] };
+}
+
+/** Whether a file says that already: then nothing is to be written. */
+function isSame(pieces: readonly Uint8Array[], content: Content): boolean {
+  const { bytes } = content;
+  if (bytes === undefined) return Content.of(Buffer.concat(pieces)).equals(content);
+  if (lengthOf(pieces) !== bytes.length) return false;
+  let at = 0;
+  return pieces.every((piece) => {
+    const part = bytes.subarray(at, (at += piece.length));
+    // What is a view of the very bytes need not be looked at.
+    return (
+      (piece.buffer === part.buffer && piece.byteOffset === part.byteOffset) ||
+      Buffer.compare(piece, part) === 0
+    );
+  });
+}
+
+function lengthOf(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** A text as bytes; another text when that is what would be read back. */
