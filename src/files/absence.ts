@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import { REST } from "./file-stat.ts";
-import { isGitAtWork } from "./git-index.ts";
+import { isGitAtWork } from "./git-repository.ts";
 import { statIfSeen } from "./look.ts";
 
 /** Milliseconds for which a file is waited for while git is at work, which may have taken it away: one that was there before. */
@@ -23,7 +23,7 @@ export function mayComeBack(
   }: { readonly isKnown: boolean; readonly waited: number; readonly now: number },
 ): boolean {
   if (isKnown && waited < REST && ageOfFolder(root, path, now) < REST) return true;
-  return waited < (isKnown ? KNOWN : UNKNOWN) && isGitAtWork(root, now);
+  return waited < (isKnown ? KNOWN : UNKNOWN) && isGitAtWork(join(root, dirname(path)), now);
 }
 
 /** Milliseconds since a name last came or went in it, or in the lowest one above it that is there. */

@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { type Clock, KumikoError, type Timers } from "../base/index.ts";
 import { mayComeBack } from "./absence.ts";
 import type { Folder, Place } from "./contained.ts";
@@ -17,7 +17,7 @@ import {
   stat,
 } from "./disk-file.ts";
 import { REST, restOf, sameIdentity } from "./file-stat.ts";
-import { isGitAtWork } from "./git-index.ts";
+import { isGitAtWork } from "./git-repository.ts";
 import { isBeingWritten } from "./open-elsewhere.ts";
 import { type Keeping, stage, type StagedFile } from "./replacing.ts";
 import { isTemporaryName } from "./temporary-name.ts";
@@ -146,8 +146,8 @@ export class Disk {
     for (let look = 1; found !== undefined && look < LOOKS; look++) {
       if (known !== undefined && sameIdentity(found, known)) return found;
       const rest = restOf(found, known);
-      const age = this.#clock.now() - Number(found.nanoseconds / 1_000_000n);
-      if (age >= rest && !(await this.#isUnfinished(found, known, age))) return found;
+      const age = this.#ageOf(found);
+      if (age >= rest && !(await this.#isUnfinished(path, found, known))) return found;
       await this.#pause(age >= rest ? REST : Math.min(rest, rest - age));
       const again = this.identity(path);
       // Written by a clock that is ahead of ours.
@@ -159,12 +159,18 @@ export class Disk {
 
   /** Git writes down what it wrote when it is done: until then its files look like those of any other program. */
   async #isUnfinished(
+    path: string,
     found: FileStat,
     known: FileIdentity | undefined,
-    age: number,
   ): Promise<boolean> {
-    if (known !== undefined && isGitAtWork(this.root, this.#clock.now())) return true;
-    return isBeingWritten(found, known, age);
+    const folder = join(this.root, dirname(path));
+    if (known !== undefined && isGitAtWork(folder, this.#clock.now())) return true;
+    return isBeingWritten(found, known, this.#ageOf(found));
+  }
+
+  /** Milliseconds since it was written. */
+  #ageOf({ nanoseconds }: FileIdentity): number {
+    return this.#clock.now() - Number(nanoseconds / 1_000_000n);
   }
 
   /** When a file was made, in nanoseconds; 0 when there is none, or the file system does not know. */

@@ -6,8 +6,9 @@ import { type Conflict, type Conflicts, isUndecided } from "./conflicts.ts";
 import { type Decided, Deciding } from "./deciding.ts";
 import type { Disk } from "./disk.ts";
 import type { FileStat } from "./file-stat.ts";
-import { lockedByGit } from "./git-index.ts";
+import { GitLooks } from "./git-looks.ts";
 import { Following } from "./following.ts";
+import { parentOf } from "./ignored.ts";
 import { Going } from "./going.ts";
 import { DISK, type FoundText } from "./found-text.ts";
 import { LateWrites } from "./late-writes.ts";
@@ -37,6 +38,8 @@ export interface FileSourceOptions {
   onRecorded(error?: unknown): void;
   /** What a program wrote to a file just when it was replaced could not be taken in. */
   onLost(path: string, error: unknown): void;
+  /** When git has its locks is not known at once. */
+  onGitUnwatched(folder: string, error: unknown): void;
   readonly largest: number;
   /** Whether files are written only when somebody says so. */
   readonly manual: boolean;
@@ -47,6 +50,7 @@ export class FileSource implements AsyncDisposable {
   readonly name: string;
   readonly disk: Disk;
   readonly claims: Claims;
+  readonly git: GitLooks;
   readonly files: MountedFiles;
   readonly saving: Saving;
   readonly making: Making;
@@ -82,6 +86,10 @@ export class FileSource implements AsyncDisposable {
       take: (written) => this.takingIn.late(written),
       onLost: ({ path }, error) => options.onLost(path, error),
     });
+    this.git = new GitLooks({
+      root: disk.root,
+      onUnwatched: (folder, error) => options.onGitUnwatched(folder, error),
+    });
     const records = new Records({ kernel, ledger, conflicts });
     const syncing = new Syncing({
       late,
@@ -90,7 +98,7 @@ export class FileSource implements AsyncDisposable {
       conflicts,
       records,
       claims,
-      lockedByGit: (path, found) => lockedByGit(disk.root, path, found),
+      git: this.git,
       get largest() {
         return options.largest;
       },
@@ -276,6 +284,7 @@ export class FileSource implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     // What goes first is used by what goes later.
     await using closing = new AsyncDisposableStack();
+    closing.use(this.git);
     closing.use(this.#ledger);
     // Whoever waits for a file to come to rest looks at it once more.
     closing.defer(() => this.files.queue.idle());
@@ -291,6 +300,7 @@ export class FileSource implements AsyncDisposable {
 
   async #begin(path: string, found: FoundText, cause: Invocation): Promise<MountedFile> {
     const { file } = await this.files.make(path, found.text, cause);
+    this.git.follow(parentOf(path));
     const { content, identity, form } = found;
     file.synced = { base: { version: file.version }, content, identity, form };
     this.#ledger.note(file.block, file.record);

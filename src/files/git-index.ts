@@ -1,11 +1,8 @@
 import { hash } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
-import { dirname, join, relative, resolve, sep } from "node:path";
-import { isSystemError } from "./disk-errors.ts";
-import type { FileStat } from "./file-stat.ts";
+import { join, relative, resolve, sep } from "node:path";
+import { type GitRepository, readIfSmall } from "./git-repository.ts";
 import { statIfSeen } from "./look.ts";
 
-const LARGEST = 64 * 1024 * 1024;
 /** Of the header, and of an entry: where its hash stands, and its flags and its name. */
 const HEADER = 12;
 const HASH = 40;
@@ -15,74 +12,33 @@ const EXTENDED = 0x4000;
 /** From this version on a name is told by what differs from the one before it. */
 const SHORTENED = 4;
 
-/** What a file holds, and how it was when it did. */
-export interface GitFile {
-  readonly bytes: Uint8Array;
-  readonly identity: FileStat;
+/** Whether git's index records just these bytes for a file. Git is not run for this: what a repository configures can be programs. */
+export function isRecorded(
+  { top, folder }: GitRepository,
+  file: string,
+  bytes: Uint8Array,
+): boolean {
+  const path = relative(top, file).split(sep).join("/");
+  const index = readIfSmall(join(folder, "index"));
+  const recorded = index && hashIn(index, Buffer.from(path));
+  return recorded?.equals(nameOfBlob(bytes)) === true;
 }
 
-/**
- * When git took its lock before it wrote a file, in nanoseconds, if the file says just what its index records for it: then
- * it was git that wrote it, in a checkout, a reset or a stash, or somebody who put the same there, and not a program that
- * changed what it had read. The index is the lock under another name, so it was made when that was. Where the file was not
- * written under it, all that was there was seen. Git is not run for this: what a repository configures can be programs.
- * Undefined where there is no repository, or it cannot be told.
- */
-export function lockedByGit(
-  root: string,
-  path: string,
-  { bytes, identity }: GitFile,
-): bigint | undefined {
-  const repository = repositoryOf(root);
-  if (repository === undefined) return undefined;
-  const name = [...relative(repository.top, root).split(sep), path].filter((part) => part !== "");
-  const file = join(repository.folder, "index");
-  const index = readIfSmall(file);
-  const recorded = index && hashIn(index, Buffer.from(name.join("/")));
-  if (recorded === undefined) return undefined;
-  const blob = Buffer.concat([Buffer.from(`blob ${bytes.length}\0`), bytes]);
-  if (!recorded.equals(hash("sha1", blob, "buffer"))) return undefined;
-  const { birthtimeNs: born = 0n, mtimeNs: written = 0n } = statIfSeen(file) ?? {};
-  const { nanoseconds } = identity;
-  const isUnderLock = born > 0n && born <= nanoseconds && nanoseconds <= written + TICK;
-  return isUnderLock ? born : identity.changed;
+/** Whether git has these bytes as an object that it made lately: it has seen them, or made them itself (`git stash pop`). */
+export function isObject({ folder }: GitRepository, bytes: Uint8Array): boolean {
+  const name = nameOfBlob(bytes).toString("hex");
+  const object = join(sharedFolder(folder), "objects", name.slice(0, 2), name.slice(2));
+  return statIfSeen(object) !== undefined;
 }
 
-/** Milliseconds for which git is waited for: who writes a message for a commit may hold its lock for long. */
-const PATIENCE = 2_000;
-/** Nanoseconds by which times of one moment may differ. */
-const TICK = 10_000_000n;
-
-/** Whether git is just about to change files, or does. */
-export function isGitAtWork(root: string, now: number): boolean {
-  const repository = repositoryOf(root);
-  const lock = repository && statIfSeen(join(repository.folder, "index.lock"));
-  // A clock that is ahead of ours makes a lock that is never old.
-  return lock !== undefined && Math.abs(now - Number(lock.mtimeNs / 1_000_000n)) < PATIENCE;
+function nameOfBlob(bytes: Uint8Array): Buffer {
+  return hash("sha1", Buffer.concat([Buffer.from(`blob ${bytes.length}\0`), bytes]), "buffer");
 }
 
-/** What git keeps is in a folder at the top of its files, or where a file there says. */
-function repositoryOf(root: string): { readonly top: string; readonly folder: string } | undefined {
-  for (let top = root; ; top = dirname(top)) {
-    const git = join(top, ".git");
-    const found = statIfSeen(git);
-    if (found?.isDirectory() === true) return { top, folder: git };
-    if (found?.isFile() === true) {
-      const [, elsewhere] = /^gitdir: (.+)$/m.exec(readIfSmall(git)?.toString("utf8") ?? "") ?? [];
-      return elsewhere === undefined ? undefined : { top, folder: resolve(top, elsewhere) };
-    }
-    if (dirname(top) === top) return undefined;
-  }
-}
-
-function readIfSmall(path: string): Buffer | undefined {
-  try {
-    const { size } = statSync(path);
-    return size > LARGEST ? undefined : readFileSync(path);
-  } catch (error) {
-    if (isSystemError(error)) return undefined;
-    throw error;
-  }
+/** Working trees have their own index, and share all else. */
+function sharedFolder(folder: string): string {
+  const elsewhere = readIfSmall(join(folder, "commondir"))?.toString("utf8").trimEnd();
+  return elsewhere === undefined ? folder : resolve(folder, elsewhere);
 }
 
 /** The SHA-1 of a name; undefined when it is not there, or these bytes are no index that is known. */

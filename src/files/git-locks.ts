@@ -1,6 +1,11 @@
-/** Git's own files are no news; some tell that many files are about to change, or just did. */
-export function isInGit(path: string): boolean {
-  return path.split("/").includes(".git");
+/**
+ * In which folder git keeps this among its own, if it does. That is no news; some of it tells that many files are about to
+ * change, or just did.
+ */
+export function folderOfGit(path: string): string | undefined {
+  const names = path.split("/");
+  const at = names.indexOf(".git");
+  return at === -1 ? undefined : names.slice(0, at).join("/");
 }
 
 /** Whether a file of git tells of a checkout. */

@@ -104,6 +104,12 @@ export class MountTroubles {
     this.came(`lost ${path}`, this.#error(why, { path }, { cause }));
   }
 
+  /** What is saved while git is at work there may be taken out, if its next command is fast. */
+  ofGit(folder: string, cause: unknown): void {
+    const why = `${folder} cannot be watched: what is saved here while git changes files may be taken out by it. ${messageOf(cause)}`;
+    this.came(`git ${folder}`, this.#error(why, { path: folder }, { cause }));
+  }
+
   /** A file like .gitignore that cannot be read ignores nothing. */
   ofRuleFile(path: string, reason: string): void {
     const why = `${path} cannot be read (${reason}): what it names is not ignored.`;

@@ -135,6 +135,7 @@ export class Mount implements AsyncDisposable {
         }),
         onRecorded: (error) => troubles.ofRecords(error),
         onLost: (path, error) => troubles.ofLost(path, error),
+        onGitUnwatched: (path, error) => troubles.ofGit(path, error),
         rules: () => inForce.rules,
         get largest() {
           return inForce.largest;
@@ -180,11 +181,13 @@ export class Mount implements AsyncDisposable {
     const { clock, timers, kernel } = this.#options;
     const task = { task: `mount @${this.name}`, what: `mounting @${this.name}` };
     let looked = 0;
+    this.source.git.begin(this.source.files.paths());
     const watching = await watchFolder(this.root, {
       ignored: this.ignored,
       clock,
       timers,
       onChanges: (part) => this.#changed(part),
+      onGit: (folder) => this.source.git.follow(folder),
       onTrouble: (trouble) => this.#trouble(trouble),
       onProgress: (done, total) => {
         looked = done;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Clock } from "../base/index.ts";
 import { compare, type Comparison } from "./compare.ts";
-import { GitLocks, isInGit, tellsOfMany } from "./git-locks.ts";
+import { folderOfGit, GitLocks, tellsOfMany } from "./git-locks.ts";
 import { type Ignored, parentOf } from "./ignored.ts";
 import { Known } from "./known.ts";
 import { errorCodeOf, isSame, type Look, lookAt } from "./look.ts";
@@ -21,6 +21,8 @@ export interface NoticingPorts {
   readonly debounce: number;
   /** A folder that is ignored need not be watched. */
   readonly leaveOut: (folder: string) => void;
+  /** Something happened to what git keeps in a folder. */
+  readonly ofGit: (folder: string) => void;
   readonly unseen: (unseen: Unseen) => void;
 }
 
@@ -63,7 +65,8 @@ export class Noticing {
     const look = this.look(path);
     if (look === "unseen") return;
     if (ignored.isUnnoticed(path, look?.kind === "folder")) {
-      if (look?.kind === "folder" && !isInGit(path)) leaveOut(outermostIgnored(path, ignored));
+      if (look?.kind === "folder" && folderOfGit(path) === undefined)
+        leaveOut(outermostIgnored(path, ignored));
       return;
     }
     if (look?.kind === "folder") {
@@ -128,7 +131,9 @@ export class Noticing {
   }
 
   #isOfGit(path: string): boolean {
-    if (!isInGit(path)) return false;
+    const folder = folderOfGit(path);
+    if (folder === undefined) return false;
+    this.#ports.ofGit(folder);
     if (tellsOfMany(path)) {
       const now = this.#ports.clock.now();
       this.quiet.gather(now);

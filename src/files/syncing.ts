@@ -11,7 +11,7 @@ import { type FileStat, sameIdentity } from "./file-stat.ts";
 import { DISK, type Found, type FoundText, readAtRest, type Reading } from "./found-text.ts";
 import type { LateWrites } from "./late-writes.ts";
 import type { Base } from "./ledger.ts";
-import type { GitFile } from "./git-index.ts";
+import type { GitLooks } from "./git-looks.ts";
 import { type MergeConflict, type Merged, mergeTexts } from "./merge.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import { overwritten } from "./overwritten.ts";
@@ -30,8 +30,8 @@ export interface SyncingPorts {
   rules(): FolderRules;
   /** Who announced a change of this path. */
   readonly claims: Claims;
-  /** When git took its lock to write just that to a file, in nanoseconds; undefined when git has other bytes for it. */
-  lockedByGit(path: string, found: GitFile): bigint | undefined;
+  /** What git has seen of what it writes over. */
+  readonly git: GitLooks;
   /** Bytes above which a file is not read as text. */
   readonly largest: number;
 }
@@ -267,7 +267,7 @@ export class Syncing {
 
   /**
    * When whoever wrote it last looked at what was there, if that is known. Who announced a change did when it wrote; git,
-   * when it took its lock: what it finds changed then it refuses to write over, or was told not to keep.
+   * before: what it finds changed then it refuses to write over, or was told not to keep.
    */
   #seenUntil(file: MountedFile, found: FoundText, cause: Invocation): bigint | undefined {
     const { identity, content, text, form } = found;
@@ -275,7 +275,7 @@ export class Syncing {
     // Only asked where it matters.
     if (!file.earlier.some((each) => each.isOwn && isRecent(each, identity))) return undefined;
     const bytes = content.bytes ?? writeText(text, form);
-    return this.#ports.lockedByGit(file.path, { bytes, identity });
+    return this.#ports.git.seenUntil(file.path, { bytes, identity }, file.synced?.content.bytes);
   }
 
   async #keep(

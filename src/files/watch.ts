@@ -34,6 +34,8 @@ export interface WatchOptions {
   /** The next part waits until this one is dealt with. One that throws is told again later. */
   onChanges(part: EpochPart): void | Promise<void>;
   onTrouble(trouble: WatchTrouble): void;
+  /** Git does something to the files of a folder, as far as it keeps what it does in there. */
+  onGit?(folder: string): void;
   /** Wall time: it is compared with the times of files. */
   readonly clock: Clock;
   readonly timers: Timers;
@@ -103,6 +105,7 @@ export class FolderWatch implements AsyncDisposable {
       clock: options.clock,
       debounce: this.#debounce,
       leaveOut: (folder) => this.#listening.leaveOut(folder),
+      ofGit: (folder) => options.onGit?.(folder),
       unseen: (unseen) => options.onTrouble({ kind: "unseen", unseen }),
     });
   }
