@@ -1,10 +1,12 @@
 /** Git at work in a folder in which agents save. */
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as passing } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { Mounted } from "./support/mounted.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const start = Array.from({ length: 10 }, (_, at) => `line ${at}`);
 const textOf = (lines: readonly string[]): string => `${lines.join("\n")}\n`;
@@ -15,8 +17,13 @@ const SLOW = "a.txt filter=slow\n";
 let mounted: Mounted;
 afterEach(() => mounted[Symbol.asyncDispose]());
 
+function gitIn(cwd: string): (...args: string[]) => string {
+  const by = ["-c", "user.name=a", "-c", "user.email=a@b"];
+  return (...args) => execFileSync("git", [...by, ...args], { cwd, encoding: "utf8" });
+}
+
 function git(...args: string[]): string {
-  return mounted.run("git", "-c", "user.name=a", "-c", "user.email=a@b", ...args);
+  return gitIn(mounted.folder)(...args);
 }
 
 /** Two branches, of which the other one has another line in both files. */
@@ -38,11 +45,12 @@ async function repository(files: { [path: string]: string } = {}, below = "."): 
 
 /** Git in the middle of what it does: its filter, `smudge` or `clean`, waits to be let go. */
 async function begun(filter: string, command: string): Promise<{ goOn(): Promise<void> }> {
-  const wait = "touch .git/waits; until test -e .git/go; do sleep 0.01; done; cat";
+  const gate = temporaryFolder();
+  const [waits, go] = [join(gate.path, "waits"), join(gate.path, "go")];
   const environment = {
     GIT_CONFIG_COUNT: "1",
     GIT_CONFIG_KEY_0: `filter.slow.${filter}`,
-    GIT_CONFIG_VALUE_0: wait,
+    GIT_CONFIG_VALUE_0: `touch ${waits}; until test -e ${go}; do sleep 0.01; done; cat`,
     GIT_AUTHOR_NAME: "a",
     GIT_AUTHOR_EMAIL: "a@b",
     GIT_COMMITTER_NAME: "a",
@@ -51,14 +59,15 @@ async function begun(filter: string, command: string): Promise<{ goOn(): Promise
   const env = { ...process.env, ...environment };
   const program = spawn("sh", ["-c", command], { cwd: mounted.folder, stdio: "ignore", env });
   const ended = once(program, "exit");
-  while (!existsSync(mounted.path(".git/waits"))) {
+  while (!existsSync(waits)) {
     if (program.exitCode !== null) throw new Error(`${command} ended with ${program.exitCode}`);
     await passing(1);
   }
   return {
     async goOn() {
-      mounted.write(".git/go", "");
+      gate.write("go", "");
       expect(await ended).toEqual([0, null]);
+      gate[Symbol.dispose]();
     },
   };
 }
@@ -142,3 +151,59 @@ test("what a program made of an older text is merged, also if it is added to git
   git("add", "b.txt");
   expect(await said("b.txt")).toBe(textOf(start.with(5, "THEIRS").with(8, "OURS")));
 });
+
+test.each(["above the folder", "elsewhere"])(
+  "what git checks out is one Edit, also where it keeps its index %s",
+  async (place) => {
+    using outside = temporaryFolder();
+    const repository = join(outside.path, "repository");
+    const run = gitIn(repository);
+    for (const path of ["a.txt", "b.txt"]) outside.write(`repository/below/${path}`, HERE);
+    outside.write("repository/.gitattributes", "b.txt filter=slow\n");
+    run("init", "-q", "-b", "main");
+    run("add", "-A");
+    run("commit", "-qm", "one");
+    const tree = place === "elsewhere" ? join(outside.path, "tree") : repository;
+    if (tree !== repository) run("worktree", "add", "-q", tree, "-b", "third");
+    mounted = await Mounted.with({}, { watch: true, folder: join(tree, "below") });
+    const git = gitIn(tree);
+    git("checkout", "-q", "-b", "other");
+    for (const path of ["a.txt", "b.txt"]) await replace(path, "line 2", "OURS");
+    const before = await authors();
+    git("commit", "-qam", "two");
+    for (const branch of ["main", "other"]) {
+      const program = await begun("smudge", `git checkout -q --detach ${branch}`);
+      // Longer than a file takes to come to rest.
+      const written = statSync(mounted.path("a.txt")).mtimeMs;
+      while (Date.now() < written + 300) await passing(20);
+      await program.goOn();
+      // Who asks for one of them by a tool has that one taken in at once.
+      const wanted = branch === "other" ? textOf(start.with(2, "OURS")) : HERE;
+      for (const path of ["a.txt", "b.txt"]) await expect.poll(() => told(path)).toBe(wanted);
+      const [ofA, ofB] = await Promise.all(["a.txt", "b.txt"].map(newestEdit));
+      expect(ofA).toBe(ofB);
+    }
+    expect(await authors()).toEqual(before);
+  },
+);
+
+/** What a block says, without a look at its file. */
+async function told(path: string): Promise<string> {
+  const [mount] = mounted.mounts.list();
+  return (await mounted.kernel.read(mount!.source.files.at(path)!.block)).text;
+}
+
+async function newestEdit(path: string): Promise<string> {
+  const { versions } = await mounted.call<{ versions: { edit: string }[] }>("block_history", {
+    block_id: path,
+  });
+  return versions[0]!.edit;
+}
+
+/** Of both files, who wrote which lines. */
+async function authors(): Promise<unknown> {
+  const runs: unknown[] = [];
+  for (const block_id of ["a.txt", "b.txt"])
+    runs.push((await mounted.call("block_blame", { block_id }))["runs"]);
+  return runs;
+}

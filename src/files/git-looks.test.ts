@@ -70,7 +70,7 @@ it("remembers it when git has made its index anew, in the repository that is the
   for (let time = 0; time < 2; time++) {
     rmSync(join(folder.path, ".git"), { recursive: true, force: true });
     begin();
-    looks.begin(time === 0 ? ["a.txt"] : []);
+    looks.begin(time === 0 ? ["a.txt"] : [], () => {});
     checkOut();
     const born = bornIndex();
     // It is heard as soon as the thread is free: between the first of these and the second.
@@ -87,7 +87,7 @@ it("knows that git may have looked before it took its lock, but not if it has wh
   begin();
   folder.write("ours.txt", "ours\n");
   git("add", "ours.txt");
-  looks.begin([]);
+  looks.begin([], () => {});
   const index = readFileSync(join(folder.path, ".git/index"));
   const take = (): bigint => {
     const lock = join(folder.path, ".git/index.lock");

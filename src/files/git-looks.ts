@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { hasCode } from "./disk-errors.ts";
 import type { FileStat } from "./file-stat.ts";
 import { isObject, isRecorded } from "./git-index.ts";
-import { type GitRepository, repositoryOf } from "./git-repository.ts";
+import { type GitRepository, LOCK, repositoryOf } from "./git-repository.ts";
 import { parentOf } from "./ignored.ts";
 import { LockTimes } from "./lock-times.ts";
 import { statIfSeen } from "./look.ts";
@@ -36,15 +36,18 @@ export class GitLooks implements Disposable {
   readonly #ports: GitLooksPorts;
   /** By git's folder. */
   readonly #followed = new Map<string, Followed>();
-  #isOn = false;
+  #onLock: ((lock: string) => void) | undefined;
 
   constructor(ports: GitLooksPorts) {
     this.#ports = ports;
   }
 
-  /** From now on remembers when git has its locks: where these files are, and where others come to be of interest. */
-  begin(paths: Iterable<string>): void {
-    this.#isOn = true;
+  /**
+   * From now on remembers when git has its locks, and tells of each by its path: where these files are, and where others come
+   * to be of interest.
+   */
+  begin(paths: Iterable<string>, onLock: (lock: string) => void): void {
+    this.#onLock = onLock;
     this.follow("");
     const folders = new Set([""]);
     for (const path of paths)
@@ -55,7 +58,7 @@ export class GitLooks implements Disposable {
 
   /** Files of this folder are of interest, or git does something there. */
   follow(folder: string): void {
-    if (!this.#isOn) return;
+    if (this.#onLock === undefined) return;
     const repository = repositoryOf(join(this.#ports.root, folder));
     if (repository !== undefined) this.#follow(repository);
   }
@@ -85,7 +88,7 @@ export class GitLooks implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#isOn = false;
+    this.#onLock = undefined;
     for (const { watcher } of this.#followed.values()) watcher.close();
     this.#followed.clear();
   }
@@ -97,13 +100,15 @@ export class GitLooks implements Disposable {
       return known.times;
     known?.watcher.close();
     this.#followed.delete(folder);
-    if (!this.#isOn || found === undefined) return undefined;
+    if (this.#onLock === undefined || found === undefined) return undefined;
     const watcher = this.#watch(folder);
     if (watcher === undefined) return undefined;
     const times = lockTimesIn(folder);
     watcher.on("change", (event, name) => {
       // Of what is written to a file nothing is to be learnt.
-      if (event === "rename") times.heard(String(name));
+      if (event !== "rename") return;
+      times.heard(String(name));
+      if (name === LOCK) this.#onLock?.(join(folder, LOCK));
     });
     watcher.on("error", (error) => {
       watcher.close();

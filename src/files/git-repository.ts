@@ -8,6 +8,9 @@ const LARGEST = 64 * 1024 * 1024;
 /** Milliseconds for which git is waited for: who writes a message for a commit may hold its lock for long. */
 const PATIENCE = 2_000;
 
+/** What git has while it changes its index, and files. */
+export const LOCK = "index.lock";
+
 export interface GitRepository {
   /** Where its files are. */
   readonly top: string;
@@ -32,7 +35,7 @@ export function repositoryOf(folder: string): GitRepository | undefined {
 /** Whether git is just about to change files of a folder, or does. */
 export function isGitAtWork(folder: string, now: number): boolean {
   const repository = repositoryOf(folder);
-  const lock = repository && statIfSeen(join(repository.folder, "index.lock"));
+  const lock = repository && statIfSeen(join(repository.folder, LOCK));
   // A clock that is ahead of ours makes a lock that is never old.
   return lock !== undefined && Math.abs(now - Number(lock.mtimeNs / 1_000_000n)) < PATIENCE;
 }

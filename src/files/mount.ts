@@ -181,7 +181,7 @@ export class Mount implements AsyncDisposable {
     const { clock, timers, kernel } = this.#options;
     const task = { task: `mount @${this.name}`, what: `mounting @${this.name}` };
     let looked = 0;
-    this.source.git.begin(this.source.files.paths());
+    this.source.git.begin(this.source.files.paths(), (lock) => this.#watching?.gitLocked(lock));
     const watching = await watchFolder(this.root, {
       ignored: this.ignored,
       clock,

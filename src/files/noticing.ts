@@ -4,7 +4,7 @@ import { compare, type Comparison } from "./compare.ts";
 import { folderOfGit, GitLocks, tellsOfMany } from "./git-locks.ts";
 import { type Ignored, parentOf } from "./ignored.ts";
 import { Known } from "./known.ts";
-import { errorCodeOf, isSame, type Look, lookAt } from "./look.ts";
+import { errorCodeOf, isSame, type Look, lookAt, statIfSeen } from "./look.ts";
 import { Quiet } from "./quiet.ts";
 import type { Unseen } from "./scan.ts";
 
@@ -107,7 +107,14 @@ export class Noticing {
 
   /** Whether git is known to be at work: more is to come then. */
   isHeld(now: number): boolean {
-    return this.locks.isHeld((lock) => this.look(lock) !== undefined, now);
+    return this.locks.isHeld((lock) => statIfSeen(lock) !== undefined, now);
+  }
+
+  /** Git does something that may change many files; more is to come while it has this lock, if it is one. */
+  gitLocked(lock: string): void {
+    const now = this.#ports.clock.now();
+    this.quiet.gather(now);
+    this.locks.seen(lock, now);
   }
 
   /** Nothing was noticed: what is there now is compared later. */
@@ -134,11 +141,7 @@ export class Noticing {
     const folder = folderOfGit(path);
     if (folder === undefined) return false;
     this.#ports.ofGit(folder);
-    if (tellsOfMany(path)) {
-      const now = this.#ports.clock.now();
-      this.quiet.gather(now);
-      this.locks.seen(path, now);
-    }
+    if (tellsOfMany(path)) this.gitLocked(join(this.#ports.root, path));
     return true;
   }
 

@@ -131,6 +131,15 @@ export class FolderWatch implements AsyncDisposable {
     this.#checkRootLater();
   }
 
+  /** Git takes a lock, or gives it back: what happens until then is one thing. */
+  gitLocked(lock: string): void {
+    void this.#serially(async () => {
+      if (this.#isHalted) return;
+      this.#noticing.gitLocked(lock);
+      this.#arm();
+    });
+  }
+
   async close(): Promise<void> {
     this.#stop.abort();
     this.#settling?.cancel();
