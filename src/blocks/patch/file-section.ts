@@ -37,18 +37,35 @@ export class FileSection {
     return new FileSection(null, line);
   }
 
-  get awaitsNames(): boolean {
+  static named(old: string, fresh: string, line: number): FileSection {
+    const section = new FileSection(null, line);
+    section.#old = readNamedSide(old);
+    section.#new = readNamedSide(fresh);
+    return section;
+  }
+
+  get #awaitsNames(): boolean {
     return this.#git !== null && this.#old === null && this.hunks.length === 0;
   }
 
-  name(old: string, fresh: string): void {
-    this.#old = readNamedSide(old);
-    this.#new = readNamedSide(fresh);
+  /** Takes the names of `---` and `+++` lines; false when they begin another file. */
+  name(old: string, fresh: string): boolean {
+    const sides = [readNamedSide(old), readNamedSide(fresh)] as const;
+    if (!this.#awaitsNames || !this.#isRenameOf(sides[0].name, sides[1].name)) return false;
+    [this.#old, this.#new] = sides;
+    return true;
+  }
+
+  /** A file that is only renamed has no such lines: what follows may be any other. */
+  #isRenameOf(old: string | null, fresh: string | null): boolean {
+    if (this.#renameFrom === null || this.#renameTo === null) return true;
+    if (old === null || fresh === null) return false;
+    return isBehindPrefix(this.#renameFrom, old) || isBehindPrefix(this.#renameTo, fresh);
   }
 
   /** Prose between hunks comes here too and is passed over. */
   readExtendedHeader(line: string): void {
-    if (!this.awaitsNames) return;
+    if (!this.#awaitsNames) return;
     const [, key, value] =
       /^(old mode|new mode|new file mode|deleted file mode|rename from|rename to|copy from|copy to) (.+)$/.exec(
         line,
@@ -124,4 +141,8 @@ export class FileSection {
     if (this.#git !== null && (kind !== "modify" || this.#newMode !== null)) return;
     throw malformed("a file is named here but no hunk follows.", this.#line);
   }
+}
+
+function isBehindPrefix(name: string, written: string): boolean {
+  return written === name || written.endsWith(`/${name}`);
 }

@@ -59,6 +59,24 @@ describe("parsePatch", () => {
     ]);
   });
 
+  test("PATCH-1 what follows a file that is only renamed is another file", () => {
+    const rename = "diff --git a/x b/y\nrename from x\nrename to y\n";
+    for (const [after, kind, path] of [
+      ["--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+a\n", "create", "new"],
+      ["--- a/old\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", "delete", "old"],
+      [`--- a/other\n+++ b/other\n${change}`, "modify", "other"],
+    ] as const) {
+      const { files } = parsePatch(rename + after);
+      const told = files.map((file) => [file.kind, file.oldPath ?? file.newPath]);
+      expect(told).toEqual([
+        ["rename", "x"],
+        [kind, path],
+      ]);
+    }
+    for (const names of ["--- a/x\n+++ b/y\n", "--- x\n+++ y\n", "--- old/x\n+++ new/x\n"])
+      expect(only(`${rename}${names}${change}`)).toMatchObject({ kind: "rename", newPath: "y" });
+  });
+
   test("PATCH-1 dates, /dev/null and GNU diff's epoch say what exists", () => {
     const kinds = (old: string, fresh: string, hunk: string) =>
       only(`--- ${old}\n+++ ${fresh}\n${hunk}`).kind;

@@ -76,12 +76,9 @@ class PatchReader {
   }
 
   #readFileHeader(): void {
-    let section = this.#section;
-    if (section === undefined || !section.awaitsNames) {
-      section = FileSection.unnamed(this.#at + 1);
-      this.#sections.push(section);
-    }
-    section.name(this.#lines[this.#at]!.slice(4), this.#lines[this.#at + 1]!.slice(4));
+    const [old, fresh] = [this.#lines[this.#at]!.slice(4), this.#lines[this.#at + 1]!.slice(4)];
+    if (this.#section?.name(old, fresh) !== true)
+      this.#sections.push(FileSection.named(old, fresh, this.#at + 1));
     this.#at += 2;
     const next = this.#lines[this.#at];
     if (next !== undefined && isBodyLine(next) && !isFileHeader(this.#lines, this.#at)) {
