@@ -71,6 +71,17 @@ describe("a patch that makes a file", () => {
     expect([mounted.read("b.txt"), mounted.read("a.txt")]).toEqual(["b\n", "one\nTWO\nthree\n"]);
   });
 
+  it("is gone when it is made again and undone again, also behind a restart", async () => {
+    await using mounted = await Mounted.with({});
+    for (const text of ["one", "two"]) {
+      await mounted.call("block_apply_patch", { patch: made("b.txt", text) });
+      expect(mounted.read("b.txt")).toBe(`${text}\n`);
+      await mounted.call("block_undo", {});
+      expect(existsSync(mounted.path("b.txt"))).toBe(false);
+      await mounted.restart();
+    }
+  });
+
   it("creates where only creating is allowed, revives what was deleted, and merges with who was faster", async () => {
     const rules = '[[rule]]\npath = "log/**"\nlevel = "append"\n';
     await using mounted = await Mounted.with({ "a.txt": THREE, "kumiko.toml": rules });

@@ -160,8 +160,9 @@ async function unrecorded(kernel: Kernel, block: string, path: string): Promise<
   const loaded = { path, synced: undefined, left: { version: 1 } };
   try {
     const [first] = await kernel.tryOut(block, (target) => target.authors([1]));
+    if (first?.actor === DISK.actor) return loaded;
     // What somebody else has put there meanwhile does not take its place.
-    return first?.actor === DISK.actor ? loaded : { ...loaded, left: { text: "" }, wanted: true };
+    return { ...loaded, left: { text: "" }, wanted: !(await kernel.isUnmade(block)) };
   } catch (error) {
     // It alone cannot be used; the folder can.
     if (error instanceof KumikoError && error.code === "quarantined") return loaded;

@@ -12,7 +12,7 @@ import { FlowBus } from "./flow/flow-bus.ts";
 import { type Authorise, Gate } from "./gate.ts";
 import { Listing } from "./listing.ts";
 import { LiveDocuments } from "./live-documents.ts";
-import { isAllBy, madeBy } from "./made-file.ts";
+import { isAllBy, makes } from "./made-file.ts";
 import { Once } from "./once.ts";
 import { OwnEdits } from "./own-edits.ts";
 import { OwnerLease } from "./owner-lease.ts";
@@ -243,10 +243,7 @@ export class KernelParts {
       newEdit: () => this.newEdit(),
       unmakes: async (block, edit) =>
         block.startsWith("@") &&
-        this.views.look(
-          block,
-          ({ document }) => madeBy(document) === edit && isAllBy(document, edit),
-        ),
+        this.views.look(block, ({ document }) => isAllBy(document, edit) && makes(document, edit)),
       flipFile: (invocation, flip) => this.files.flip(invocation, flip),
     });
     this.purge = new Purge({

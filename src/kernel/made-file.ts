@@ -1,10 +1,11 @@
 import type { ReadableDocument } from "./readable-document.ts";
 import { undoneBy } from "./undo.ts";
 
-/** The Edit that made a file and its block; undefined when the file was there before its block. */
-export function madeBy(document: ReadableDocument): string | undefined {
-  const { actor, edit } = document.entry(1);
-  return actor === "disk" ? undefined : edit;
+/** Whether an Edit made a file where none was, or where what had made one was undone. */
+export function makes(document: ReadableDocument, edit: string): boolean {
+  const first = firstOf(document, edit);
+  if (first === undefined) return false;
+  return first === 1 ? document.entry(1).actor !== "disk" : isUnmadeAt(document, first - 1);
 }
 
 /** Whether everything that a block says was written by one Edit. */
@@ -14,7 +15,17 @@ export function isAllBy(document: ReadableDocument, edit: string): boolean {
 
 /** Whether what made a file was undone, and nothing was written to its block since: there is to be no file. */
 export function isUnmade(document: ReadableDocument): boolean {
-  const made = madeBy(document);
-  if (made === undefined || document.current.length > 0) return false;
-  return undoneBy(document.entry(document.version).edit) === made;
+  return isUnmadeAt(document, document.version);
+}
+
+function isUnmadeAt(document: ReadableDocument, version: number): boolean {
+  const undone = undoneBy(document.entry(version).edit);
+  if (undone === undefined || !makes(document, undone)) return false;
+  return document.read(version) === "";
+}
+
+function firstOf(document: ReadableDocument, edit: string): number | undefined {
+  for (let version = 1; version <= document.version; version++)
+    if (document.entry(version).edit === edit) return version;
+  return undefined;
 }
