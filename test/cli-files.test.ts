@@ -237,6 +237,37 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     expect(away.err.match(/was left out: .*not mounted now/g)).toHaveLength(2);
   });
 
+  test("a patch says which files it deletes and moves, and undoing it what became of them", async () => {
+    await using project = await Project.make(way);
+    await project.fine(["mount", "."]);
+    const patch = project.home.folder.write(
+      "patch",
+      "diff --git a/src/main.ts b/src/kernel.ts\nrename from src/main.ts\nrename to src/kernel.ts\n" +
+        "--- a/README.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-# Project\n",
+    );
+    const apply = ["block", "apply-patch", "--patch", `@${patch}`];
+    expect(await project.fine([...apply, "--dry-run"])).toMatch(
+      /^src\/main\.ts can be patched and moved to src\/kernel\.ts\nREADME\.md can be patched and deleted\n/,
+    );
+    expect(await project.fine(apply)).toMatch(
+      /is now version 2 and was moved to src\/kernel\.ts\nREADME\.md is now version 2 and was deleted;/,
+    );
+    expect([existsSync(project.path("README.md")), project.read("src/kernel.ts")]).toEqual([
+      false,
+      THREE,
+    ]);
+    expect(await project.fine(["history", "src/kernel.ts"])).toContain(
+      "moves src/main.ts to src/kernel.ts",
+    );
+    const undone = await project.fine(["undo", "src/kernel.ts"]);
+    expect(undone).toContain("src/main.ts is now version 3\n  the file was moved back\n");
+    expect(undone).toContain("README.md is now version 3\n  the file is back\n");
+    expect([project.read("README.md"), project.read("src/main.ts")]).toEqual([
+      "# Project\n",
+      THREE,
+    ]);
+  });
+
   test("paths are meant from where one stands, and shown from there", async () => {
     await using project = await Project.make(way);
     await project.fine(["mount", "."]);

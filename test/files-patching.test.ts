@@ -123,22 +123,3 @@ describe("a patch that makes a file", () => {
     expect(mounted.read("b.txt")).toBe("b\n");
   });
 });
-
-it("a patch that deletes or renames a file says what to use", async () => {
-  await using mounted = await Mounted.with({ "a.txt": THREE });
-  const deletion = "--- a/a.txt\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-one\n-two\n-three\n";
-  for (const input of [{ patch: deletion }, { patch: deletion, block_id: "a.txt" }]) {
-    const error = await refusalOf(mounted.call("block_apply_patch", input));
-    expect([error.code, error.message]).toEqual([
-      "patch_rejected",
-      expect.stringContaining("file_delete"),
-    ]);
-  }
-  const rename = "diff --git a/a.txt b/b.txt\nrename from a.txt\nrename to b.txt\n";
-  const error = await refusalOf(mounted.call("block_apply_patch", { patch: rename }));
-  expect([error.code, error.message]).toEqual([
-    "patch_rejected",
-    expect.stringContaining("file_move"),
-  ]);
-  expect(mounted.read("a.txt")).toBe(THREE);
-});

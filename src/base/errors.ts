@@ -20,6 +20,8 @@ export const errorCodes = {
   patch_rejected: "a hunk of a patch fits nowhere",
   nothing_to_undo: "there is no Edit to undo (or redo)",
   unknown_edit: "no Edit of that id is recorded here",
+  done_in_part:
+    "it failed halfway, and what was done could not be taken back; facts name the Edit or the file",
   edit_undone: "the Edit is undone; new text needs a new Edit",
   not_born: "the document has no replica form yet; give it a birth first",
   already_born: "the document already has its birth",

@@ -236,7 +236,7 @@ export class BlockDocument implements EditTarget, Disposable {
   touch(stamp: Stamp): Committed {
     this.#checkUsable();
     checkStamp(this.#state.record, stamp);
-    checkEditGoesOn(this.#state.record, this.#state.activity, stamp);
+    checkEditGoesOn(this.#state.record, this.#state.activity, stamp, { isText: false });
     return this.#record([], stamp, { kind: "structure" });
   }
 

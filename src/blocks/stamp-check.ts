@@ -39,13 +39,22 @@ export function typingGoesOn(record: SpliceRecord, activity: Activity, stamp: St
   return activity.untouched && record.repeats(stamp) && !record.specials.has(record.version);
 }
 
-/** Text may go on under an Edit only while that Edit is its author's, is of text and is active. */
-export function checkEditGoesOn(record: SpliceRecord, activity: Activity, stamp: Stamp): void {
+/**
+ * Text may go on under an Edit only while that Edit is its author's, is of text and is active; what is no text may under a
+ * flip as well, which takes back what was done to the block beside its text.
+ */
+export function checkEditGoesOn(
+  record: SpliceRecord,
+  activity: Activity,
+  stamp: Stamp,
+  { isText = true } = {},
+): void {
   const edit = record.editIndex(stamp.edit);
   if (edit === undefined) return;
   const owner = record.editActors[edit]!;
   const kind = record.specials.get(record.editSpan(edit)[0])?.kind;
-  const goesOn = kind === undefined || kind === "import" || kind === "structure";
+  const isOfText = kind === undefined || kind === "import" || kind === "structure";
+  const goesOn = isOfText || (!isText && kind === "flip");
   if (owner !== stamp.actor || !goesOn) throw editIdTaken(stamp.edit, owner);
   if (!activity.isActive(edit)) {
     throw new KumikoError(

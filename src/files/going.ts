@@ -1,5 +1,6 @@
 import { KumikoError } from "../base/index.ts";
-import type { FileFlip, Invocation, Kernel } from "../kernel/index.ts";
+import type { EditTarget } from "../blocks/index.ts";
+import type { Invocation, Kernel } from "../kernel/index.ts";
 import type { Conflicts } from "./conflicts.ts";
 import type { Disk } from "./disk.ts";
 import type { Following, OwnEdit } from "./following.ts";
@@ -34,7 +35,21 @@ export interface Gone {
   readonly version: number;
 }
 
-/** Whole files that somebody deletes or moves, and takes back again: each is an Edit that changes no text. */
+/** Why what was done on disk is not in the journal. */
+class Unmarked {
+  readonly why: unknown;
+
+  constructor(why: unknown) {
+    this.why = why;
+  }
+}
+
+/** As part of what it happens; an Edit of its own otherwise. */
+interface Part {
+  readonly how?: OwnEdit | undefined;
+}
+
+/** Whole files that somebody deletes or moves, and takes back again: that changes no text. */
 export class Going {
   readonly #ports: GoingPorts;
 
@@ -42,11 +57,37 @@ export class Going {
     this.#ports = ports;
   }
 
-  /** Deletes what the block says and nothing else; the block stays. */
-  async delete(invocation: Invocation, file: MountedFile, flip?: FileFlip): Promise<Gone> {
+  /** Throws why a file cannot go now, as far as can be seen beforehand; one with text that is nowhere else does not. */
+  checkGoes(file: MountedFile): void {
+    if (file.unsaved !== undefined) throw file.unsaved;
+    if (file.waits) throw undecided(file, this.#ports.conflicts);
+  }
+
+  /** Throws why a file cannot come back now. */
+  checkComesBack(file: MountedFile): void {
+    const { disk, files } = this.#ports;
+    if (!files.hasPath(file)) throw displaced(file, files.at(file.path));
+    if (!file.isAway || disk.kindAt(file.path) !== "absent") throw isThere(file.path);
+  }
+
+  /** Throws why a file cannot be moved now. */
+  checkMoves(
+    file: MountedFile,
+    { from, to }: { readonly from: string; readonly to: string },
+  ): void {
+    if (file.path !== from) throw movedOn(file, from);
+    if (!this.#ports.making.isFree(to)) throw isThere(to);
+  }
+
+  /** Deletes what the block says and nothing else; the block stays. `verify` throws when it is not to be deleted then. */
+  async delete(
+    invocation: Invocation,
+    file: MountedFile,
+    { how, verify }: Part & { readonly verify?: (target: EditTarget) => void } = {},
+  ): Promise<Gone> {
     const { kernel, disk, files, conflicts, records, syncing, saving } = this.#ports;
     const gone = await files.queue.run([file.block], async () => {
-      const edit = await this.#edit("deletes", flip);
+      const own = how ?? (await this.#own("deletes"));
       await syncing.catchUp(file);
       await saving.saveUnlessManual(file);
       if (file.synced === undefined) throw absent(this.#ports, file.path, file);
@@ -54,24 +95,37 @@ export class Going {
       const { base } = file.synced;
       const isSaved = !this.#ports.manual && "version" in base;
       const version = isSaved ? base.version : await kernel.version(file.block);
+      if (verify !== undefined) await kernel.tryOut(file.block, verify);
       if (!(await disk.remove(file.path, file.synced.content))) throw restless(file.path);
       // What somebody wrote meanwhile was to be in a file that is gone, as when another program takes one away.
       if ((await kernel.version(file.block)) === version) records.leave(file);
       else await syncing.gone(file);
-      return this.#ports.following.mark(invocation, file, edit);
+      return this.#marked(invocation, file, own);
     });
+    if (gone instanceof Unmarked) {
+      await saving.saveAll([file.block]);
+      throw gone.why;
+    }
     saving.nothingWaits(file);
     return gone;
   }
 
+  /** Where the journal cannot say who took it, the file is to be there again. */
+  async #marked(invocation: Invocation, file: MountedFile, own: OwnEdit): Promise<Gone | Unmarked> {
+    try {
+      return await this.#ports.following.mark(invocation, file, own);
+    } catch (error) {
+      this.#ports.records.want(file);
+      return new Unmarked(error);
+    }
+  }
+
   /** Makes a file again that somebody deleted, as its block says; where files are saved by hand, when it is saved. */
-  async bringBack(invocation: Invocation, file: MountedFile, flip: FileFlip): Promise<Gone> {
-    const { disk, files, records, saving } = this.#ports;
+  async bringBack(invocation: Invocation, file: MountedFile, how: OwnEdit): Promise<Gone> {
+    const { files, records, saving } = this.#ports;
     const back = await files.arriving(file.path, file, async () => {
-      const edit = await this.#edit("deletes", flip);
-      if (!files.hasPath(file)) throw displaced(file, files.at(file.path));
-      if (!file.isAway || disk.kindAt(file.path) !== "absent") throw isThere(file.path);
-      const marked = await this.#ports.following.mark(invocation, file, edit);
+      this.checkComesBack(file);
+      const marked = await this.#ports.following.mark(invocation, file, how);
       records.want(file);
       return marked;
     });
@@ -83,33 +137,45 @@ export class Going {
   async move(
     invocation: Invocation,
     file: MountedFile,
-    { from, to, flip }: { readonly from: string; readonly to: string; readonly flip?: FileFlip },
+    { from, to, how }: Part & { readonly from: string; readonly to: string },
   ): Promise<Gone> {
     const { disk, files, syncing, saving, following, making } = this.#ports;
     return files.arriving(to, file, async () => {
-      const edit = await this.#edit("moves", flip);
+      const own = how ?? (await this.#own("moves"));
       if (file.path !== from) throw movedOn(file, from);
       await syncing.catchUp(file);
       await saving.saveUnlessManual(file);
       if (file.synced === undefined) throw absent(this.#ports, from, file);
       if (!making.isFree(to)) throw isThere(to);
       await disk.move(from, to);
-      return following.label(invocation, file, to, edit);
+      try {
+        return await following.label(invocation, file, to, own);
+      } catch (error) {
+        if (file.path === from) await this.#moveBack({ from, to }, error);
+        throw error;
+      }
     });
   }
 
-  /** A new one, or one that takes another back: two who want the same do so one after the other. */
-  async #edit(kind: FileFlip["kind"], flip: FileFlip | undefined): Promise<OwnEdit> {
-    const { kernel } = this.#ports;
-    if (flip === undefined) return { edit: await kernel.newFileEdit(kind), undo: { kind: "text" } };
-    const { flips, active, edit } = flip;
-    if ((await kernel.isActive(flips)) !== active)
-      return { edit, undo: { kind: "flip", edit: flips, active } };
-    throw new KumikoError(
-      "nothing_to_undo",
-      `Nothing to ${active ? "redo" : "undo"}: Edit ${flips} is ${active ? "not undone" : "already undone"}.`,
-      { edit: flips },
-    );
+  /** Where the journal cannot say who moved it, the file is to be where it was. */
+  async #moveBack(
+    { from, to }: { readonly from: string; readonly to: string },
+    why: unknown,
+  ): Promise<void> {
+    try {
+      await this.#ports.disk.move(to, from);
+    } catch (error) {
+      throw new KumikoError(
+        "done_in_part",
+        `${from} was moved to ${to}, which could neither be written down nor taken back: move it back yourself.`,
+        { path: from, now: to },
+        { cause: new AggregateError([why, error]) },
+      );
+    }
+  }
+
+  async #own(kind: "moves" | "deletes"): Promise<OwnEdit> {
+    return { edit: await this.#ports.kernel.newFileEdit(kind), undo: { kind: "text" } };
   }
 }
 

@@ -11,6 +11,8 @@ import {
   type Invocation,
   type NewFile,
   type Operation,
+  type PlannedFlip,
+  type PlannedGoing,
   ruled,
   type UnsavedFile,
 } from "../kernel/index.ts";
@@ -18,9 +20,16 @@ import { type Conflict, isUndecided } from "./conflicts.ts";
 import { purgeRecords } from "./ledger.ts";
 import type { Mount } from "./mount.ts";
 import type { Mounts } from "./mounts.ts";
-import { givenFor, meant } from "./places.ts";
+import { findPlace, givenFor, meant } from "./places.ts";
 import { StagedSaves } from "./staged-saves.ts";
 import { unloadedTexts } from "./unloaded-texts.ts";
+import {
+  checkWay,
+  plannedDeletion,
+  plannedMove,
+  plannedReturn,
+  plannedWayBack,
+} from "./whole-changes.ts";
 
 /** Files of one Edit that are made ready while it is written: the others wait for their turn. */
 const STAGED_AT_ONCE = 16;
@@ -149,26 +158,31 @@ export class MountsPort implements FilePort {
       );
   }
 
-  async flip(invocation: Invocation, flip: FileFlip): Promise<number | undefined> {
-    const { block, position, kind, active } = flip;
+  async going(
+    invocation: Invocation,
+    given: string,
+    to: string | undefined,
+  ): Promise<PlannedGoing | undefined> {
+    const { mount, path } = meant(this.#mounts, given, invocation);
+    if (mount === undefined) return undefined;
+    const place = to === undefined ? undefined : findPlace(this.#mounts, to, invocation);
+    if (place !== undefined) checkWay({ mount, path }, place, invocation);
+    const file = mount.source.files.of(await this.target(invocation, given, "delete"))!;
+    return place === undefined
+      ? plannedDeletion(invocation, mount, file)
+      : plannedMove(invocation, mount, file, place.path);
+  }
+
+  async flip(invocation: Invocation, flip: FileFlip): Promise<PlannedFlip | undefined> {
+    const { block, position, active } = flip;
     const found = this.#mounts.fileOf(block);
     if (found === undefined) return undefined;
     const { mount, file } = found;
-    const { going } = mount.source;
-    if (kind === "deletes") {
-      check(mount, file.path, active ? "delete" : "create", invocation);
-      const goes = active
-        ? going.delete(invocation, file, flip)
-        : going.bringBack(invocation, file, flip);
-      return (await goes).version;
-    }
     const before = await this.#pathAt(block, position - 1);
     const after = await this.#pathAt(block, position);
+    if (before === after) return plannedReturn(invocation, mount, file, flip);
     const [from, to] = active ? [before, after] : [after, before];
-    check(mount, from, "delete", invocation);
-    check(mount, from, "read", invocation);
-    check(mount, to, "create", invocation);
-    return (await going.move(invocation, file, { from, to, flip })).version;
+    return plannedWayBack(invocation, mount, file, { from, to, flip });
   }
 
   /** Where a block's file was. */

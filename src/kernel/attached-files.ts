@@ -1,8 +1,8 @@
 import { KumikoError } from "../base/index.ts";
 import type { TextEdit } from "./block-writing.ts";
 import type { Applied } from "./commit/door.ts";
-import { type FileFlip, fileEditKind } from "./file-edit.ts";
-import type { FilePort } from "./files-port.ts";
+import type { FileFlip } from "./file-edit.ts";
+import type { FilePort, PlannedFlip, PlannedGoing } from "./files-port.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Flipped } from "./undo.ts";
 
@@ -69,10 +69,24 @@ export class AttachedFiles {
     }
   }
 
-  /** Undoes or redoes what somebody did to a file. */
-  async flip(invocation: Invocation, flip: FileFlip): Promise<number> {
-    const version = await this.#port?.flip(invocation, flip);
-    if (version !== undefined) return version;
+  /** Looks whether a file can be deleted or moved; undefined when what is given is no file. */
+  async going(
+    invocation: Invocation,
+    given: string,
+    to: string | undefined,
+  ): Promise<PlannedGoing | undefined> {
+    const planned = await this.#port?.going(invocation, given, to);
+    if (planned === undefined) return undefined;
+    return {
+      ...planned,
+      carryOut: (edit, verify) => this.during(() => planned.carryOut(edit, verify)),
+    };
+  }
+
+  /** Looks whether what somebody did to a file can be undone or redone. */
+  async flip(invocation: Invocation, flip: FileFlip): Promise<PlannedFlip> {
+    const planned = await this.#port?.flip(invocation, flip);
+    if (planned !== undefined) return planned;
     const { block, flips: edit } = flip;
     throw new KumikoError(
       "not_on_disk",
@@ -84,13 +98,17 @@ export class AttachedFiles {
   /** An Edit was undone or redone: saves what its blocks say now. */
   async flipped(invocation: Invocation, flipped: Flipped): Promise<Flipped> {
     const blocks = flipped.blocks.map(({ block }) => block);
-    // What was done to a file is done already.
-    if (fileEditKind(flipped.flipped) === undefined) {
-      await this.#port?.flipped(flipped.flipped, flipped.active);
-      await this.#port?.restored(invocation, blocks);
-    }
+    // What was deleted is not to be made again for its text.
+    const restored = flipped.blocks.flatMap(({ block, file }) => (file === "deletes" ? [] : block));
+    await this.#port?.flipped(flipped.flipped, flipped.active);
+    await this.#port?.restored(invocation, restored);
     this.tellUnsaved(invocation, blocks);
     return flipped;
+  }
+
+  /** An Edit was taken back that was not done whole: its files are to be what they were, and none is to be made. */
+  async takenBack({ blocks }: Flipped): Promise<void> {
+    await this.#port?.saved(blocks.map(({ block }) => block));
   }
 
   /** Makes files on disk whose blocks were made before. */

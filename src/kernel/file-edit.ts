@@ -3,24 +3,26 @@ import type { NewCommit } from "./ports.ts";
 /** How what somebody does to a file counts for undo. */
 export type StateChangeUndo = NonNullable<NewCommit["undo"]>;
 
-/** Edits that change no text but what is on disk. Their ids say so. */
-type FileEditKind = "moves" | "deletes";
+/** What may happen to a whole file; its text stays as it is. */
+export type WholeFileChange = "moves" | "deletes";
 
-const FILE_EDIT = /^e[^-]+-\d+-(moves|deletes)$/;
+/** Edits that did something to whole files: one, or several beside changes of text. Their ids say so. */
+export type FileEditKind = WholeFileChange | "patches";
+
+const FILE_EDIT = /^e[^-]+-\d+-(moves|deletes|patches)$/;
 
 export function fileEdit(edit: string, kind: FileEditKind): string {
   return `${edit}-${kind}`;
 }
 
-export function fileEditKind(edit: string): FileEditKind | undefined {
-  return FILE_EDIT.exec(edit)?.[1] as FileEditKind | undefined;
+export function isFileEdit(edit: string): boolean {
+  return FILE_EDIT.test(edit);
 }
 
-/** The undoing of such an Edit, or its redoing. */
+/** The undoing of what such an Edit did to one file, or its redoing. */
 export interface FileFlip {
-  readonly kind: FileEditKind;
   readonly block: string;
-  /** The position at which the Edit was made. */
+  /** The position at which that was done. */
   readonly position: number;
   readonly flips: string;
   readonly active: boolean;

@@ -1,7 +1,7 @@
 import type { PositionedText } from "../base/index.ts";
 import type { TextQuery } from "../base/search/index.ts";
-import type { Splice } from "../blocks/index.ts";
-import type { FileFlip } from "./file-edit.ts";
+import type { EditTarget, Splice } from "../blocks/index.ts";
+import type { FileFlip, WholeFileChange } from "./file-edit.ts";
 import type { CallerKind, ConversationRules, Decision, Operation } from "./gate.ts";
 import type { Invocation } from "./invocation.ts";
 
@@ -46,6 +46,25 @@ export interface NewFile {
     content: string,
     edit: string | undefined,
   ): Promise<{ readonly block: string; readonly version: number; readonly edit: string }>;
+}
+
+/** What somebody wants to become of a whole file: it may and can be now, and nothing is done yet. */
+export interface PlannedGoing {
+  readonly block: string;
+  /** What tools take for where it goes; undefined when it is deleted. */
+  readonly to: string | undefined;
+  /**
+   * Does it as part of an Edit and gives the block's version. `verify` throws when the block says something else by
+   * then than the caller believes.
+   */
+  carryOut(edit: string, verify: (target: EditTarget) => void): Promise<number>;
+}
+
+/** The undoing of what was done to a whole file, or its redoing: it may and can be now. */
+export interface PlannedFlip {
+  readonly change: WholeFileChange;
+  /** Gives the block's version. */
+  carryOut(): Promise<number>;
 }
 
 /** A block's text as it will be once the change is in the journal. */
@@ -112,10 +131,16 @@ export interface FilePort extends AsyncDisposable {
   /** The same for blocks that got a text of earlier days: files of theirs that are not there any more are made again. */
   restored(invocation: Invocation, blocks: readonly string[]): Promise<void>;
   /**
-   * Undoes or redoes what somebody did to a file: gives the block's version. Throws when that cannot be, or the caller may
-   * not; undefined when its folder is not mounted.
+   * Looks whether a file can be deleted or, with `to`, moved there. Throws when it cannot, or the caller may not;
+   * undefined when what is given is no file.
    */
-  flip(invocation: Invocation, flip: FileFlip): Promise<number | undefined>;
+  going(
+    invocation: Invocation,
+    given: string,
+    to: string | undefined,
+  ): Promise<PlannedGoing | undefined>;
+  /** The same for the undoing of what somebody did to a file, or its redoing; undefined when its folder is not mounted. */
+  flip(invocation: Invocation, flip: FileFlip): Promise<PlannedFlip | undefined>;
   /** An Edit was undone or redone: what it decided about files is open again, or decided again. Before it is saved. */
   flipped(edit: string, active: boolean): Promise<void>;
   /** Those of the blocks whose files could not be written when that was last tried. */

@@ -10,6 +10,8 @@ export type {
   FileTextPage,
   FileTextQuery,
   NewFile,
+  PlannedFlip,
+  PlannedGoing,
   UnsavedFile,
 } from "./files-port.ts";
 export {

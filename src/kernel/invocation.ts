@@ -28,6 +28,12 @@ export interface Invocation {
   readonly trace?: string | undefined;
 }
 
+/** The kernel's own: it takes back what could not be done whole. */
+export function bySystem(why: unknown): Invocation {
+  const because = why instanceof Error ? why.message : String(why);
+  return { actor: "system", kind: "system", message: `It could not be done whole: ${because}` };
+}
+
 /** Nothing is begun for a caller that has given up. */
 export function checkNotAborted({ signal }: Invocation): void {
   if (signal?.aborted !== true) return;

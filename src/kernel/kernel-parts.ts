@@ -244,7 +244,7 @@ export class KernelParts {
       unmakes: async (block, edit) =>
         block.startsWith("@") &&
         this.views.look(block, ({ document }) => isAllBy(document, edit) && makes(document, edit)),
-      flipFile: (invocation, flip) => this.files.flip(invocation, flip),
+      planFlip: (invocation, flip) => this.files.flip(invocation, flip),
     });
     this.purge = new Purge({
       store: options.store,

@@ -7,16 +7,17 @@ import type { ShownBlock } from "./block-views.ts";
 import type { NewBlock, StateChange, TextEdit } from "./block-writing.ts";
 import type { Applied } from "./commit/door.ts";
 import type { Contexts } from "./contexts.ts";
+import { doneInPart } from "./done-in-part.ts";
 import { diagnose, type Diagnosis } from "./doctor.ts";
 import type { FeedReader } from "./flow/feed.ts";
 import type { FlowReader } from "./flow/flow-bus.ts";
 import { checkFileText } from "./file-text.ts";
-import type { FilePort, NewFile } from "./files-port.ts";
+import type { FilePort, NewFile, PlannedGoing } from "./files-port.ts";
 import type { Operation } from "./gate.ts";
-import type { Invocation } from "./invocation.ts";
+import { bySystem, type Invocation } from "./invocation.ts";
 import { type KernelOptions, KernelParts } from "./kernel-parts.ts";
 import type { ListedBlock } from "./listing.ts";
-import { fileEdit } from "./file-edit.ts";
+import { fileEdit, type FileEditKind } from "./file-edit.ts";
 import { isUnmade } from "./made-file.ts";
 import type { ChildrenQuery } from "./ports.ts";
 import type { Gap, Purged, PurgePreview, PurgeRequest } from "./purge/purge.ts";
@@ -206,10 +207,33 @@ export class Kernel implements AsyncDisposable {
     return this.#parts.once.run(invocation, fingerprint, carryOut);
   }
 
-  /** A new Edit that moves or deletes a file. */
-  async newFileEdit(kind: "moves" | "deletes"): Promise<string> {
+  /** A file that somebody wants to delete or, with `to`, to move there; undefined when what is given is no file. */
+  async going(
+    invocation: Invocation,
+    given: string,
+    to: string | undefined,
+  ): Promise<PlannedGoing | undefined> {
+    this.#checkOpen();
+    return this.#parts.files.going(invocation, given, to);
+  }
+
+  /** A new Edit that moves or deletes files. */
+  async newFileEdit(kind: FileEditKind): Promise<string> {
     await this.#checkWritable();
     return fileEdit(this.#parts.newEdit(), kind);
+  }
+
+  /** Undoes what was done of an Edit before `why` kept it from being done whole. It is nobody's to redo. */
+  async takeBack(edit: string, why: unknown): Promise<void> {
+    const { store, files, undo } = this.#parts;
+    if ((await store.edit(edit)) === undefined) return;
+    try {
+      await files.during(async () =>
+        files.takenBack(await undo.flip("undo", bySystem(why), { edit })),
+      );
+    } catch (error) {
+      throw doneInPart(edit, why, error);
+    }
   }
 
   /** Whether an Edit is not undone. */

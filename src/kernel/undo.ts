@@ -2,12 +2,14 @@ import { KumikoError } from "../base/index.ts";
 import { unifiedDiff } from "../blocks/index.ts";
 import type { Appends } from "./appends.ts";
 import type { CommitDoor, PlannedChange } from "./commit/door.ts";
-import { type FileFlip, fileEditKind } from "./file-edit.ts";
+import { type FileFlip, isFileEdit, type WholeFileChange } from "./file-edit.ts";
+import type { PlannedFlip } from "./files-port.ts";
 import { type Authorise, checkAllowed } from "./gate.ts";
 import type { Invocation } from "./invocation.ts";
 import type { OwnEdits } from "./own-edits.ts";
 import type { EditRow, Store } from "./ports.ts";
 import { ReplayedText } from "./replayed-text.ts";
+import { type FlipText, WholeFlips } from "./whole-flips.ts";
 
 export interface UndoRequest {
   /** Without it: the newest of `actor`. */
@@ -30,12 +32,14 @@ export interface Flipped {
   readonly blocks: readonly FlippedBlock[];
 }
 
-interface FlippedBlock {
+export interface FlippedBlock {
   readonly block: string;
   readonly version: number;
   readonly diff: string;
   /** UTF-16 units of the Edit that stay as they are, because of what another Edit did. */
   readonly stayed: number;
+  /** What the Edit did to the whole file, which is taken back or done again. */
+  readonly file?: WholeFileChange | undefined;
 }
 
 export interface UndoPorts {
@@ -47,8 +51,8 @@ export interface UndoPorts {
   newEdit(): string;
   /** Whether a block is a file that this Edit made and that nobody has written to since: without the Edit it is gone. */
   unmakes(block: string, edit: string): Promise<boolean>;
-  /** Undoes or redoes what somebody did to a file, if the caller may: gives the block's version. */
-  flipFile(invocation: Invocation, flip: FileFlip): Promise<number>;
+  /** Looks whether what somebody did to a file can be undone or redone, and the caller may. */
+  planFlip(invocation: Invocation, flip: FileFlip): Promise<PlannedFlip>;
 }
 
 type Direction = "undo" | "redo";
@@ -59,6 +63,12 @@ interface Choice {
   readonly active: boolean;
   /** The flip that was named in its place: it has to be one that happened. */
   readonly flip?: string | undefined;
+}
+
+interface TextFlip extends Pick<UndoRequest, "fingerprint" | "expected"> {
+  readonly edit: string;
+  /** All whose text the Edit changed, unless some are named. */
+  readonly blocks?: readonly string[];
 }
 
 /** An Edit may turn out to be flipped already by somebody who was faster; then another is chosen. */
@@ -72,9 +82,17 @@ const FLIP = /^e[^-]+-\d+-(undoes|redoes)-(.+)$/;
  */
 export class Undo {
   readonly #ports: UndoPorts;
+  readonly #wholeFlips: WholeFlips;
 
   constructor(ports: UndoPorts) {
     this.#ports = ports;
+    const { store, door } = ports;
+    this.#wholeFlips = new WholeFlips({
+      store,
+      door,
+      newFlip: (edit, active) => this.#newFlip(edit, active),
+      plan: (invocation, flip) => ports.planFlip(invocation, flip),
+    });
   }
 
   async flip(what: Direction, invocation: Invocation, request: UndoRequest): Promise<Flipped> {
@@ -126,7 +144,8 @@ export class Undo {
       const undone = undoneBy(edit);
       const row = await store.edit(what === "undo" ? edit : (undone ?? edit));
       if (row === undefined) continue;
-      if (row.active === (what === "undo")) return row;
+      // What somebody else undid of it is not the session's to redo.
+      if (what === "undo" ? row.active : !row.active && undone !== undefined) return row;
       // What was written since leaves nothing to redo.
       if (what === "redo" && undone === undefined && row.active) return undefined;
     }
@@ -173,20 +192,35 @@ export class Undo {
     return { row, active: what === "undo" ? redoes : !redoes, flip };
   }
 
+  #newFlip(edit: string, active: boolean): string {
+    return `${this.#ports.newEdit()}-${active ? "redoes" : "undoes"}-${edit}`;
+  }
+
   async #carryOut(
-    { row, active, flip: named }: Choice,
+    choice: Choice,
     invocation: Invocation,
     { fingerprint, expected }: UndoRequest,
   ): Promise<Flipped> {
-    const edit = `${this.#ports.newEdit()}-${active ? "redoes" : "undoes"}-${row.edit}`;
-    if (fileEditKind(row.edit) !== undefined)
-      return this.#flipFile({ row, active }, invocation, { edit, fingerprint });
+    const { row, active } = choice;
+    const edit = this.#newFlip(row.edit, active);
+    if (!isFileEdit(row.edit))
+      return this.#flipText(choice, invocation, { edit, fingerprint, expected });
+    const flipText: FlipText = async (by, flip) =>
+      (await this.#flipText({ ...choice, active: flip.active }, by, flip)).blocks;
+    return this.#wholeFlips.flip(invocation, { row, active, edit, flipText }, fingerprint);
+  }
+
+  async #flipText(
+    { row, active, flip: named }: Choice,
+    invocation: Invocation,
+    { edit, blocks = row.blocks, fingerprint, expected }: TextFlip,
+  ): Promise<Flipped> {
     if (!active) await this.#checkUnmaking(invocation, row);
     const told = new Map<string, Pick<FlippedBlock, "diff" | "stayed">>();
     return this.#ports.door.edit<Flipped>({
       invocation,
       operation: "change",
-      blocks: row.blocks,
+      blocks,
       edit,
       fingerprint,
       plan: (documents) => {
@@ -224,28 +258,6 @@ export class Undo {
         blocks: changes.map(({ block, version }) => ({ block, version, ...told.get(block)! })),
       }),
     });
-  }
-
-  /** A file goes back to where it was, or comes back; its text is as it is. */
-  async #flipFile(
-    { row, active }: Choice,
-    invocation: Invocation,
-    { edit, fingerprint }: { readonly edit: string; readonly fingerprint: string | undefined },
-  ): Promise<Flipped> {
-    const [block] = row.blocks;
-    const version = await this.#ports.flipFile(invocation, {
-      kind: fileEditKind(row.edit)!,
-      block: block!,
-      position: row.first,
-      flips: row.edit,
-      active,
-      edit,
-    });
-    const blocks = [{ block: block!, version, diff: "", stayed: 0 }];
-    const answer = { edit, flipped: row.edit, active, actor: row.actor, blocks };
-    if (fingerprint !== undefined && invocation.call !== undefined)
-      await this.#ports.door.remember(invocation, fingerprint, answer);
-    return answer;
   }
 
   /** To undo the making of a file is to delete it; what one made oneself, and nobody wrote to, is one's own to take back. */

@@ -21,8 +21,8 @@ type Input = { readonly [name: string]: unknown };
 
 /** Kinds of versions that are somebody's Edit; redoing one makes it theirs again. */
 const EDITS = new Set(["text", "import"]);
-/** So are moves and deletions of a file, which change no text. */
-const OF_FILES = /^e[^-]+-\d+-(moves|deletes)$/;
+/** So are moves and deletions of files, which change no text; patches may do both. */
+const OF_FILES = /^e[^-]+-\d+-(moves|deletes|patches)$/;
 
 /**
  * Undoes the newest Edit of somebody in one file or block, or redoes what was undone last of theirs or by them. Which ones are

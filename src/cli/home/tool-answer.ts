@@ -111,31 +111,31 @@ interface FlippedBlock {
   readonly version: number;
   readonly diff: string;
   readonly stayed: number;
+  readonly file?: "moves" | "deletes";
 }
 
 function printFlip(terminal: Terminal, what: string, answer: Answer): string[] {
   const blocks = answer["blocks"] as readonly FlippedBlock[];
   return [
     `${what} ${bold(terminal, answer["flipped"])} of ${String(answer["actor"])} ${dim(terminal, `edit ${String(answer["edit"])}`)}`,
-    ...blocks.flatMap(({ block_id, version, diff, stayed }) => [
+    ...blocks.flatMap(({ block_id, version, diff, stayed, file }) => [
       `${bold(terminal, block_id)} is now version ${version}`,
       ...(stayed > 0
         ? [
             `  ${stayed} characters of it stay as they are: others have removed or replaced them since`,
           ]
         : []),
-      ...(diff === "" ? [`  ${withoutText(answer)}`] : diffLines(terminal, diff)),
+      ...(file === undefined ? [] : [`  ${fileFlipped(file, answer)}`]),
+      ...(diff === "" && file === undefined ? ["  no text changed"] : []),
+      ...(diff === "" ? [] : diffLines(terminal, diff)),
     ]),
   ];
 }
 
-/** What happened where no text did: an Edit that moved or deleted a file says so in its id. */
-function withoutText({ edit, flipped }: Answer): string {
+function fileFlipped(file: "moves" | "deletes", { edit }: Answer): string {
   const isRedone = String(edit).includes("-redoes-");
-  const [, kind] = /-(moves|deletes)$/.exec(String(flipped)) ?? [];
-  if (kind === "moves") return isRedone ? "the file was moved again" : "the file was moved back";
-  if (kind === "deletes") return isRedone ? "the file was deleted again" : "the file is back";
-  return "no text changed";
+  if (file === "moves") return isRedone ? "the file was moved again" : "the file was moved back";
+  return isRedone ? "the file was deleted again" : "the file is back";
 }
 
 function printRead(terminal: Terminal, answer: Answer, input: Answer): string[] {
@@ -196,8 +196,10 @@ export function printList(terminal: Terminal, answer: Answer): string[] {
 }
 
 interface PatchedFile {
-  readonly path: string | null;
+  readonly path?: string | null;
   readonly block_id: string;
+  readonly deleted?: true;
+  readonly moved_to?: string;
   readonly version: number;
   readonly since: string;
   readonly hunks: readonly {
@@ -212,14 +214,20 @@ function printPatched(terminal: Terminal, answer: Answer): string[] {
   const dry = answer["dry_run"] === true;
   return (answer["files"] as readonly PatchedFile[]).flatMap((file) => {
     const { block_id, path, version, hunks, error, since } = file;
-    const name = `${bold(terminal, block_id)}${path === null ? "" : `  ${path}`}`;
+    const name = [bold(terminal, block_id), path].filter(Boolean).join("  ");
     if (error !== undefined) return [`${name}  ${styled(terminal, "red", error.message)}`];
     return [
-      `${name} ${dry ? "can be patched" : `is now version ${version}`}`,
+      `${name} ${dry ? "can be patched" : `is now version ${version}`}${becoming(file, dry)}`,
       ...hunks.map(({ hunk, line }) => `  hunk ${hunk} at line ${line + 1} (counted from 1)`),
       ...printSince(terminal, since),
     ];
   });
+}
+
+function becoming({ deleted, moved_to: to }: PatchedFile, dry: boolean): string {
+  if (deleted) return dry ? " and deleted" : " and was deleted; kumiko undo brings it back";
+  if (to === undefined) return "";
+  return dry ? ` and moved to ${to}` : ` and was moved to ${to}`;
 }
 
 function printSince(terminal: Terminal, since: unknown): string[] {

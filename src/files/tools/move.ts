@@ -1,7 +1,9 @@
 import * as z from "zod";
-import { KumikoError } from "../../base/index.ts";
 import { defineTool, writing } from "../../tools/index.ts";
-import { pathArgument, placeFor, wholeFileAnswer } from "./shared.ts";
+import { Mounts } from "../mounts.ts";
+import { findPlace } from "../places.ts";
+import { checkWay } from "../whole-changes.ts";
+import { pathArgument, wholeFileAnswer } from "./shared.ts";
 
 export const fileMove = defineTool({
   name: "file_move",
@@ -20,17 +22,10 @@ export const fileMove = defineTool({
   output: wholeFileAnswer,
   examples: [{ when: "A better name.", input: { path: "src/a.ts", to: "src/parser.ts" } }],
   async run(kernel, { input, invocation }) {
-    const from = await placeFor(kernel, invocation, input.path, "delete");
-    // Other rules hold where it goes: only who may read it here takes it there.
-    await placeFor(kernel, invocation, input.path, "read");
-    const to = await placeFor(kernel, invocation, input.to, "create");
-    if (from.mount !== to.mount) {
-      throw new KumikoError(
-        "invalid_argument",
-        `${from.path} is in @${from.mount.name} and ${to.path} in @${to.mount.name}: create it there and delete it here.`,
-        { from: from.mount.name, to: to.mount.name },
-      );
-    }
+    const mounts = Mounts.of(kernel);
+    const from = findPlace(mounts, input.path, invocation);
+    const to = findPlace(mounts, input.to, invocation);
+    checkWay(from, to, invocation);
     const { source } = from.mount;
     const file = await source.load(from.path);
     const places = { from: from.path, to: to.path };

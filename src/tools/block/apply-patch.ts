@@ -1,18 +1,13 @@
 import * as z from "zod";
 import { KumikoError } from "../../base/index.ts";
-import {
-  applyPatchToText,
-  type EditTarget,
-  type HunkReport,
-  parsePatch,
-  type Splice,
-  translatePatch,
-} from "../../blocks/index.ts";
+import { parsePatch } from "../../blocks/index.ts";
 import type { Kernel } from "../../kernel/index.ts";
 import { errorBody } from "../../protocol/index.ts";
 import { defineTool, writing } from "../define-tool.ts";
+import { becomes, PatchEdit } from "./patch-edit.ts";
+import { filled, placed } from "./patch-fit.ts";
 import { patchTargets, type PatchedNewFile, type PatchTarget } from "./patch-targets.ts";
-import { blockArgument, checkBlock, editAnswer, editBlocks } from "./shared.ts";
+import { blockArgument, checkBlock, editAnswer } from "./shared.ts";
 
 const hunk = z.strictObject({
   hunk: z.int().describe("counted from 1"),
@@ -25,6 +20,11 @@ const patched = z.strictObject({
   path: z.string().nullable().describe("as the patch names it; null when it does not"),
   block_id: z.string().describe("with dry_run the path of a file that has no block yet"),
   created: z.literal(true).optional().describe("the file was made, or would be"),
+  deleted: z.literal(true).optional().describe("the file was deleted, or would be"),
+  moved_to: z
+    .string()
+    .optional()
+    .describe("where the file is now, or would be, as the patch names it"),
   version: z.int(),
   since: editAnswer.shape.since,
   hunks: z.array(hunk),
@@ -45,13 +45,14 @@ export const blockApplyPatch = defineTool({
     "missing and counts wrong: context decides, and what was searched is reported. Removed lines must match. All hunks of all " +
     "files or none; a failure names the hunk and shows the closest text. A file is found by blocks, by its name when that is a " +
     "block, as a file of a folder, or by metadata.path in the context. A creation makes a file, or fills an empty one or an empty " +
-    "block; a deletion empties a block, but files are deleted with file_delete and renamed with file_move. With dry_run " +
-    "nothing is changed and each file is reported.",
+    "block. A deletion deletes a file, if its hunks are all of its text, and empties a block; git's rename from and to move a " +
+    "file, with its block and history, to where nothing is. With dry_run nothing is changed and each file is reported.",
   writes: true,
+  keepsAnswer: true,
   input: z.strictObject({
     block_id: blockArgument
       .optional()
-      .describe("the block, when the patch is for one; names in it are ignored"),
+      .describe("the block, when the patch is for one; what the patch calls it is ignored"),
     patch: z.string().min(1).describe("a unified diff, as git or diff print it"),
     blocks: z
       .record(z.string(), z.string())
@@ -101,58 +102,9 @@ export const blockApplyPatch = defineTool({
       );
     }
     if (dry_run) return tryOut(kernel, targets, base);
-    const existing = targets.filter((target) => "block" in target);
-    const fresh = targets.filter((target) => "fresh" in target).map(filled);
-    // What cannot be patched is refused before anything is made.
-    if (fresh.length > 0)
-      for (const target of existing)
-        await kernel.tryOut(checkBlock(target.block), (document) => placed(document, target, base));
-    const made = new Map<string | null, z.input<typeof patched>>();
-    let inEdit: string | undefined;
-    for (const { target, text, hunks } of fresh) {
-      const { path } = target;
-      const { block, version, edit } = await target.fresh.create(invocation, text, inEdit);
-      inEdit = edit;
-      made.set(path, { path, block_id: block, created: true, version, since: "", hunks });
-    }
-    const reports = new Map<string, Hunk[]>();
-    const edits = existing.map((target) => {
-      const translate = (document: EditTarget): readonly Splice[] => {
-        const { splices, hunks } = placed(document, target, base);
-        reports.set(target.block, hunks);
-        return splices;
-      };
-      return [target.block, { base, translate }] as const;
-    });
-    const answer = await editBlocks(kernel, invocation, {
-      blocks: new Map(edits),
-      fingerprint,
-      edit: inEdit,
-      answer: (edit, changed): z.input<typeof output> => ({
-        success: true,
-        dry_run,
-        edit,
-        files: targets.map((target) => {
-          const { path } = target;
-          if (!("block" in target)) return made.get(path)!;
-          const { block } = target;
-          const { version, since } = changed.find((each) => each.block_id === block)!;
-          return { path, block_id: block, version, since, hunks: reports.get(block)! };
-        }),
-      }),
-    });
-    const newFiles = [...made.values()];
-    await kernel.makeFiles(
-      invocation,
-      newFiles.map((file) => file.block_id),
-    );
-    for (const { block_id: block, version } of newFiles)
-      kernel.readers.show(invocation, block, version);
-    return answer;
+    return new PatchEdit(kernel, invocation, { targets, base }).carryOut(fingerprint);
   },
 });
-
-type Hunk = z.input<typeof hunk>;
 
 /** Every file is tried, also behind one that fails. */
 async function tryOut(
@@ -170,7 +122,8 @@ async function tryOut(
     const { block } = target;
     files.push(
       await kernel.tryOut(checkBlock(block), (document) => {
-        const file = { path, block_id: block, version: document.version, since: "" };
+        const { version } = document;
+        const file = { path, block_id: block, ...becomes(target), version, since: "" };
         try {
           return { ...file, hunks: placed(document, target, base).hunks };
         } catch (error) {
@@ -192,41 +145,4 @@ function tryToFill(target: PatchedNewFile): z.input<typeof patched> {
     if (!(error instanceof KumikoError)) throw error;
     return { ...file, hunks: [], error: errorBody.parse(error.toJSON()) };
   }
-}
-
-/** What a file says that a patch makes. */
-function filled(target: PatchedNewFile): { target: PatchedNewFile; text: string; hunks: Hunk[] } {
-  const { path, fresh, file } = target;
-  return naming(path, fresh.name, () => {
-    const { text, reports } = applyPatchToText("", file);
-    return { target, text, hunks: reports.map(toHunk) };
-  });
-}
-
-function placed(
-  document: EditTarget,
-  { path, block, file }: PatchTarget,
-  base: number | undefined,
-): { splices: readonly Splice[]; hunks: Hunk[] } {
-  return naming(path, block, () => {
-    const translated = translatePatch(document, file, base === undefined ? {} : { base });
-    return { splices: translated.splices, hunks: translated.reports.map(toHunk) };
-  });
-}
-
-/** Says in a refusal which file of the patch it is about. */
-function naming<Result>(path: string | null, block: string, run: () => Result): Result {
-  try {
-    return run();
-  } catch (error) {
-    if (!(error instanceof KumikoError)) throw error;
-    const facts = { ...error.facts, path, block };
-    throw new KumikoError(error.code, `${path ?? block}: ${error.message}`, facts, {
-      cause: error,
-    });
-  }
-}
-
-function toHunk({ hunk: number, line, offset, fuzz }: HunkReport): Hunk {
-  return { hunk: number, line, offset, fuzz };
 }

@@ -19,6 +19,10 @@ export const flipAnswer = z.strictObject({
       path: z.string().optional().describe("of a file: where it is in its folder"),
       version: z.int(),
       diff: z.string().describe("what changed, as a unified diff"),
+      file: z
+        .enum(["moves", "deletes"])
+        .optional()
+        .describe("what the Edit did to the whole file, which is taken back or done again"),
       stayed: z
         .int()
         .describe(

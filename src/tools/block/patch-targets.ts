@@ -1,6 +1,6 @@
 import { KumikoError, parseBlockId } from "../../base/index.ts";
 import type { FilePatch } from "../../blocks/index.ts";
-import type { Invocation, Kernel, NewFile } from "../../kernel/index.ts";
+import type { Invocation, Kernel, NewFile, PlannedGoing } from "../../kernel/index.ts";
 
 interface PatchPart {
   /** As the patch names it; null in a bare hunk. */
@@ -11,6 +11,8 @@ interface PatchPart {
 /** One file of a patch and the block it is for. */
 export interface PatchTarget extends PatchPart {
   readonly block: string;
+  /** The patch deletes or renames it, and it is a file. */
+  readonly going?: PlannedGoing | undefined;
 }
 
 /** One file of a patch that the patch makes. */
@@ -37,7 +39,7 @@ export async function patchTargets(
   files: readonly FilePatch[],
   { block, blocks, context, invocation }: TargetOptions,
 ): Promise<(PatchTarget | PatchedNewFile)[]> {
-  if (block !== undefined) return [checkStays(oneTarget(files, block))];
+  if (block !== undefined) return [await withGoing(kernel, invocation, oneTarget(files, block))];
   const paths = files.map((file) => pathOf(file, kernel.hasFiles));
   const unknown = kernel.hasFiles
     ? []
@@ -49,10 +51,7 @@ export async function patchTargets(
     const named = blocks[path] ?? found.get(path) ?? path;
     const fresh = file.kind === "create" ? await kernel.newFile(invocation, named) : undefined;
     if (fresh !== undefined) targets.push({ path, fresh, file });
-    else {
-      const target = await kernel.target(invocation, named, "change");
-      targets.push(checkStays({ path, block: target, file }));
-    }
+    else targets.push(await existing(kernel, invocation, { path, block: named, file }));
   }
   checkDistinct(targets);
   return targets;
@@ -71,29 +70,49 @@ function oneTarget(files: readonly FilePatch[], block: string): PatchTarget {
   return { path: file.newPath ?? file.oldPath, block, file };
 }
 
-/** A block is emptied by a patch that deletes it; a file would be left on disk, empty. */
-function checkStays(target: PatchTarget): PatchTarget {
-  const { path, block, file } = target;
-  if (file.kind !== "delete" || !block.startsWith("@")) return target;
-  throw new KumikoError(
+/** What is meant, if the patch may do that to it. */
+async function existing(
+  kernel: Kernel,
+  invocation: Invocation,
+  target: PatchTarget,
+): Promise<PatchTarget> {
+  const { block: named, file } = target;
+  const found = await withGoing(kernel, invocation, target);
+  if (found.going === undefined && file.kind === "rename") throw keepsItsName(file);
+  if (found.going !== undefined && !changesText(found)) return found;
+  return { ...found, block: await kernel.target(invocation, named, "change") };
+}
+
+/** Whether a patch changes what its block says: what is deleted keeps its text. */
+export function changesText({ going, file }: PatchTarget): boolean {
+  return going === undefined || (going.to !== undefined && file.hunks.length > 0);
+}
+
+/** A block is emptied by a patch that deletes it, and keeps its name. A file goes, or goes where the patch says. */
+async function withGoing(
+  kernel: Kernel,
+  invocation: Invocation,
+  target: PatchTarget,
+): Promise<PatchTarget> {
+  const { block, file } = target;
+  if (file.kind !== "delete" && file.kind !== "rename") return target;
+  const to = file.kind === "rename" ? file.newPath! : undefined;
+  const going = await kernel.going(invocation, block, to);
+  return going === undefined ? target : { ...target, block: going.block, going };
+}
+
+function keepsItsName({ kind, oldPath, newPath }: FilePatch): KumikoError {
+  return new KumikoError(
     "patch_rejected",
-    `The patch deletes ${path ?? block}, which is a file: delete it with file_delete, and leave it out of the patch.`,
-    { path, block, kind: file.kind },
+    `The patch renames ${oldPath} to ${newPath}, and a block keeps its name: patch its text, and set metadata.path with ` +
+      "block_status.",
+    { path: oldPath, new_path: newPath, kind },
   );
 }
 
 function pathOf(file: FilePatch, hasFiles: boolean): string {
   const { kind, oldPath, newPath } = file;
-  if (kind === "rename") {
-    const instead = hasFiles
-      ? "move the file with file_move, then patch its text under the new name."
-      : "patch its text, and set metadata.path with block_status.";
-    throw new KumikoError(
-      "patch_rejected",
-      `The patch renames ${oldPath} to ${newPath}, and a block keeps its name: ${instead}`,
-      { path: oldPath, new_path: newPath, kind },
-    );
-  }
+  if (kind === "rename" && !hasFiles) throw keepsItsName(file);
   const path = oldPath ?? newPath;
   if (path !== null) return path;
   throw new KumikoError(
@@ -165,13 +184,16 @@ function checkDistinct(targets: readonly (PatchTarget | PatchedNewFile)[]): void
   for (const target of targets) {
     const { path } = target;
     const block = "block" in target ? target.block : target.fresh.name;
-    if (seen.has(block)) {
-      throw new KumikoError(
-        "invalid_argument",
-        `${path} and ${seen.get(block)} are both for ${block}: put their hunks under one name.`,
-        { block, path },
-      );
+    const to = "block" in target ? target.going?.to : undefined;
+    for (const name of to === undefined ? [block] : [block, to]) {
+      if (seen.has(name)) {
+        throw new KumikoError(
+          "invalid_argument",
+          `${path} and ${seen.get(name)} are both for ${name}: put their hunks under one name.`,
+          { block: name, path },
+        );
+      }
+      seen.set(name, path);
     }
-    seen.set(block, path);
   }
 }

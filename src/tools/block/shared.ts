@@ -47,7 +47,8 @@ const SHOWN = 8_000;
 export interface EditOfBlocks<Answer> {
   /** By block: the version its positions mean when that is named, and what to do. */
   readonly blocks: ReadonlyMap<string, BlockEdit>;
-  readonly fingerprint: string;
+  /** Keeps the answer for whoever makes the call again. */
+  readonly fingerprint: string | undefined;
   /** Goes on with an Edit; a new one otherwise. */
   readonly edit?: string | undefined;
   /** It gives blocks a text of earlier days: files of theirs that are gone come back with it. */

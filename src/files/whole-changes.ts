@@ -1,0 +1,132 @@
+import { KumikoError } from "../base/index.ts";
+import type {
+  CallerKind,
+  FileFlip,
+  Invocation,
+  PlannedFlip,
+  PlannedGoing,
+} from "../kernel/index.ts";
+import type { OwnEdit } from "./following.ts";
+import type { Mount } from "./mount.ts";
+import type { MountedFile } from "./mounted-file.ts";
+
+/** A path in a folder. */
+interface PlaceInMount {
+  readonly mount: Mount;
+  readonly path: string;
+}
+
+/** Throws what the rules say, when a caller may not take a file there, or it is in another folder. */
+export function checkWay(from: PlaceInMount, to: PlaceInMount, invocation: Invocation): void {
+  const by = callerOf(invocation);
+  from.mount.check(from.path, "delete", by);
+  // Other rules hold where it goes: only who may read it here takes it there.
+  from.mount.check(from.path, "read", by);
+  to.mount.check(to.path, "create", by);
+  if (from.mount === to.mount) return;
+  throw new KumikoError(
+    "invalid_argument",
+    `${from.path} is in @${from.mount.name} and ${to.path} in @${to.mount.name}: create it there and delete it here.`,
+    { from: from.mount.name, to: to.mount.name },
+  );
+}
+
+/** A file that is to be deleted, as part of an Edit. */
+export function plannedDeletion(
+  invocation: Invocation,
+  { source }: Mount,
+  file: MountedFile,
+): PlannedGoing {
+  const { going } = source;
+  going.checkGoes(file);
+  const by = telling(invocation, `deletes ${file.path}`);
+  return {
+    block: file.block,
+    to: undefined,
+    carryOut: async (edit, verify) =>
+      (await going.delete(by, file, { how: partOf(edit), verify })).version,
+  };
+}
+
+/** A file that is to be moved, as part of an Edit. */
+export function plannedMove(
+  invocation: Invocation,
+  { name, source }: Mount,
+  file: MountedFile,
+  to: string,
+): PlannedGoing {
+  const { going } = source;
+  const { path: from } = file;
+  going.checkGoes(file);
+  going.checkMoves(file, { from, to });
+  const by = telling(invocation, `moves ${from} to ${to}`);
+  return {
+    block: file.block,
+    to: `@${name}/${to}`,
+    carryOut: async (edit) => (await going.move(by, file, { from, to, how: partOf(edit) })).version,
+  };
+}
+
+/** A file that somebody deleted is to come back, or to go again. */
+export async function plannedReturn(
+  invocation: Invocation,
+  mount: Mount,
+  file: MountedFile,
+  flip: FileFlip,
+): Promise<PlannedFlip> {
+  const { going } = mount.source;
+  mount.check(file.path, flip.active ? "delete" : "create", callerOf(invocation));
+  if (flip.active) await checkThere(mount, file);
+  else going.checkComesBack(file);
+  const how = flipOf(flip);
+  const carryOut = async (): Promise<number> => {
+    const done = flip.active
+      ? going.delete(invocation, file, { how })
+      : going.bringBack(invocation, file, how);
+    return (await done).version;
+  };
+  return { change: "deletes", carryOut };
+}
+
+/** A file that somebody moved is to go back, or to go there again. */
+export async function plannedWayBack(
+  invocation: Invocation,
+  mount: Mount,
+  file: MountedFile,
+  { from, to, flip }: { readonly from: string; readonly to: string; readonly flip: FileFlip },
+): Promise<PlannedFlip> {
+  const { going } = mount.source;
+  checkWay({ mount, path: from }, { mount, path: to }, invocation);
+  going.checkMoves(file, { from, to });
+  await checkThere(mount, file);
+  const how = flipOf(flip);
+  const carryOut = async (): Promise<number> =>
+    (await going.move(invocation, file, { from, to, how })).version;
+  return { change: "moves", carryOut };
+}
+
+async function checkThere({ source }: Mount, file: MountedFile): Promise<void> {
+  const why = await source.refresh(file);
+  if (why !== undefined) throw why;
+}
+
+function callerOf({ actor, kind = "person" }: Invocation): {
+  readonly actor: string;
+  readonly kind: CallerKind;
+} {
+  return { actor, kind };
+}
+
+/** The id of an Edit that did more says not what it did to this file. */
+function telling(invocation: Invocation, what: string): Invocation {
+  const { message } = invocation;
+  return { ...invocation, message: message === undefined ? what : `${message} (${what})` };
+}
+
+function partOf(edit: string): OwnEdit {
+  return { edit, undo: { kind: "text" } };
+}
+
+function flipOf({ edit, flips, active }: FileFlip): OwnEdit {
+  return { edit, undo: { kind: "flip", edit: flips, active } };
+}

@@ -1,0 +1,160 @@
+import type { EditTarget, Splice } from "../../blocks/index.ts";
+import type { Invocation, Kernel } from "../../kernel/index.ts";
+import { filled, type Hunk, placed } from "./patch-fit.ts";
+import { changesText, type PatchedNewFile, type PatchTarget } from "./patch-targets.ts";
+import { checkBlock, editBlocks } from "./shared.ts";
+
+type Targets = readonly (PatchTarget | PatchedNewFile)[];
+
+interface PatchedFile {
+  readonly path: string | null;
+  readonly block_id: string;
+  readonly created?: true;
+  readonly deleted?: true;
+  readonly moved_to?: string;
+  readonly version: number;
+  readonly since: string;
+  readonly hunks: Hunk[];
+}
+
+interface PatchAnswer {
+  readonly success: true;
+  readonly dry_run: false;
+  readonly edit: string;
+  readonly files: PatchedFile[];
+}
+
+/** What becomes of a file beside its text. */
+export function becomes({ going, file }: PatchTarget): Pick<PatchedFile, "deleted" | "moved_to"> {
+  if (going === undefined) return {};
+  return going.to === undefined ? { deleted: true } : { moved_to: file.newPath! };
+}
+
+/**
+ * A patch as one Edit, or nothing. All of it is tried before anything is made. Texts change together, in the journal; then
+ * files go one by one, those that are deleted last: what fails there all the same is taken back.
+ */
+export class PatchEdit {
+  readonly #kernel: Kernel;
+  readonly #invocation: Invocation;
+  readonly #targets: Targets;
+  readonly #base: number | undefined;
+  readonly #existing: readonly PatchTarget[];
+  readonly #fresh: readonly PatchedNewFile[];
+  /** What is answered of each target so far. */
+  readonly #told = new Map<PatchTarget | PatchedNewFile, PatchedFile>();
+
+  constructor(
+    kernel: Kernel,
+    invocation: Invocation,
+    { targets, base }: { readonly targets: Targets; readonly base: number | undefined },
+  ) {
+    this.#kernel = kernel;
+    this.#invocation = invocation;
+    this.#targets = targets;
+    this.#base = base;
+    this.#existing = targets.filter((target) => "block" in target);
+    this.#fresh = targets.filter((target) => "fresh" in target);
+  }
+
+  async carryOut(fingerprint: string): Promise<PatchAnswer> {
+    const kernel = this.#kernel;
+    const goes = this.#existing.some(({ going }) => going !== undefined);
+    if (goes || this.#fresh.length > 0) await this.#tryAll();
+    let edit = goes ? await kernel.newFileEdit("patches") : undefined;
+    let answer: PatchAnswer;
+    try {
+      for (const target of this.#fresh) edit = await this.#begin(target, edit);
+      // With files that go the answer is kept when they are gone.
+      answer = await this.#changeTexts(edit, goes ? undefined : fingerprint);
+      for (const target of this.#going()) await this.#go(target, answer.edit);
+    } catch (error) {
+      if (edit !== undefined) await kernel.takeBack(edit, error);
+      throw error;
+    }
+    await this.#makeFiles();
+    return this.#answer(answer.edit);
+  }
+
+  async #tryAll(): Promise<void> {
+    for (const target of this.#fresh) filled(target);
+    for (const target of this.#existing)
+      await this.#kernel.tryOut(checkBlock(target.block), (document) => {
+        const { hunks } = placed(document, target, this.#base);
+        const { path, block: block_id } = target;
+        const { version } = document;
+        const file = { path, block_id, ...becomes(target), version, since: "", hunks };
+        this.#told.set(target, file);
+      });
+  }
+
+  /** The block of a file that is made on disk when everything else is done. */
+  async #begin(target: PatchedNewFile, inEdit: string | undefined): Promise<string> {
+    const { path, fresh } = target;
+    const { text, hunks } = filled(target);
+    const { block, version, edit } = await fresh.create(this.#invocation, text, inEdit);
+    const file = { path, block_id: block, created: true, version, since: "", hunks } as const;
+    this.#told.set(target, file);
+    return edit;
+  }
+
+  async #changeTexts(
+    inEdit: string | undefined,
+    fingerprint: string | undefined,
+  ): Promise<PatchAnswer> {
+    const changing = this.#existing.filter(changesText);
+    const base = this.#base;
+    const fitted = new Map<string, Hunk[]>();
+    const edits = changing.map((target) => {
+      const translate = (document: EditTarget): readonly Splice[] => {
+        const { splices, hunks } = placed(document, target, base);
+        fitted.set(target.block, hunks);
+        return splices;
+      };
+      return [target.block, { base, translate }] as const;
+    });
+    return editBlocks(this.#kernel, this.#invocation, {
+      blocks: new Map(edits),
+      fingerprint,
+      edit: inEdit,
+      answer: (edit, changed) => {
+        for (const target of changing) {
+          const { path, block } = target;
+          const { version, since } = changed.find((each) => each.block_id === block)!;
+          const hunks = fitted.get(block)!;
+          const file = { path, block_id: block, ...becomes(target), version, since, hunks };
+          this.#told.set(target, file);
+        }
+        return this.#answer(edit);
+      },
+    });
+  }
+
+  #going(): PatchTarget[] {
+    const going = this.#existing.filter((target) => target.going !== undefined);
+    const { moved = [], deleted = [] } = Object.groupBy(going, (target) =>
+      target.going!.to === undefined ? "deleted" : "moved",
+    );
+    return [...moved, ...deleted];
+  }
+
+  async #go(target: PatchTarget, edit: string): Promise<void> {
+    const version = await target.going!.carryOut(edit, (document) => {
+      placed(document, target, this.#base);
+    });
+    this.#told.set(target, { ...this.#told.get(target)!, version });
+  }
+
+  async #makeFiles(): Promise<void> {
+    const made = this.#fresh.map((target) => this.#told.get(target)!);
+    const blocks = made.map(({ block_id }) => block_id);
+    await this.#kernel.makeFiles(this.#invocation, blocks);
+    for (const { block_id, version } of made)
+      this.#kernel.readers.show(this.#invocation, block_id, version);
+  }
+
+  #answer(edit: string): PatchAnswer {
+    const files = this.#targets.map((target) => this.#told.get(target)!);
+    return { success: true, dry_run: false, edit, files };
+  }
+}
