@@ -63,7 +63,7 @@ describe("what the command says of files", () => {
 
   test("undo and redo take a path, in the words of the command", async () => {
     using home = temporaryHome();
-    const { folder, run } = await project(home, { "u.txt": "one\n" });
+    const { folder, run } = await project(home, { "u.txt": "one\n", "v.txt": "one\n" });
     const text = () => readFileSync(join(folder, "u.txt"), "utf8");
     const edit = ["block", "replace", "u.txt", "--old", "one", "--new", "two"];
     await run(...edit, "--actor", "claude");
@@ -73,6 +73,10 @@ describe("what the command says of files", () => {
     expect(text()).toBe("two\n");
     expect((await run("redo", "u.txt")).err).toContain("that could be redone");
     expect((await run("undo", "nosuch.ts")).err).toContain("There is no file nosuch.ts");
+    // What was only read has nothing that could be undone, in nobody's name.
+    const nothing = (await run("undo", "v.txt")).err;
+    expect(nothing).toMatch(/^kumiko: There is no Edit of \S+ in v\.txt that could be undone\.\n$/);
+    expect((await run("undo", "--of-actor", "disk")).err).toContain("disk has no Edit");
     const help = (await run("undo", "--help")).out;
     expect(help).toContain("[edit-or-block-or-path]");
     expect(help).not.toMatch(/block_|file_/);

@@ -16,6 +16,41 @@ async function undo(mounted: Mounted, actor = "claude"): Promise<{ disk: string;
   return { disk: mounted.read("a.txt"), told: answer.blocks[0]! };
 }
 
+describe("undoing what the disk did last", () => {
+  const files = { "a.txt": "a\n", "b.txt": "b\n", "c.txt": "c\n" };
+
+  test("passes over files that were first read since", async () => {
+    await using mounted = await Mounted.with(files);
+    await mounted.text("a.txt");
+    mounted.write("a.txt", "a\nsed\n");
+    expect(await mounted.text("a.txt")).toBe("a\nsed\n");
+    await mounted.text("b.txt");
+    await mounted.text("c.txt");
+    expect((await undo(mounted, "disk")).disk).toBe("a\n");
+    expect(mounted.read("b.txt")).toBe("b\n");
+  });
+
+  test("says that there is nothing where files were only read", async () => {
+    await using mounted = await Mounted.with(files);
+    await mounted.text("a.txt");
+    await mounted.text("b.txt");
+    expect(await refusalOf(mounted.call("block_undo", { actor: "disk" }, ann))).toMatchObject({
+      code: "nothing_to_undo",
+      message: "Nothing to undo: disk has no Edit that could be undone.",
+    });
+    const { versions } = await mounted.call<{ versions: { edit: string }[] }>("block_history", {
+      block_id: "b.txt",
+    });
+    const { edit } = versions[0]!;
+    expect(await refusalOf(mounted.call("block_undo", { edit }, ann))).toMatchObject({
+      code: "nothing_to_undo",
+      message: expect.stringContaining("as it was first read from its file"),
+      facts: { edit },
+    });
+    expect(mounted.read("b.txt")).toBe("b\n");
+  });
+});
+
 describe("undoing what another program has decided since", () => {
   test("gives back nothing when the file was set back by writing it", async () => {
     const before = "a\nb\nc\n";

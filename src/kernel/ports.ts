@@ -314,8 +314,8 @@ export interface Store extends AsyncDisposable {
 
   /** An Edit of text, whoever made it. */
   edit(edit: string): Promise<EditRow | undefined>;
-  /** The actor's active Edit with the last commit; undefined when there is none. */
-  newestEdit(actor: string): Promise<EditRow | undefined>;
+  /** The actor's active Edit with the last commit, of those that ended before another; undefined when there is none. */
+  newestEdit(actor: string, before?: EditRow): Promise<EditRow | undefined>;
   /**
    * The Edit that the actor undid last and that is still undone; undefined when there is none, or when the
    * actor has changed text since (a new Edit clears its author's redo list).

@@ -139,7 +139,7 @@ export class Undo {
   ): Promise<EditRow | undefined> {
     const { store } = this.#ports;
     if (own === undefined)
-      return what === "undo" ? store.newestEdit(actor) : store.newestUndone(actor);
+      return what === "undo" ? this.#newestOf(actor) : store.newestUndone(actor);
     for (const edit of own) {
       const undone = undoneBy(edit);
       const row = await store.edit(what === "undo" ? edit : (undone ?? edit));
@@ -148,6 +148,28 @@ export class Undo {
       if (what === "undo" ? row.active : !row.active && undone !== undefined) return row;
       // What was written since leaves nothing to redo.
       if (what === "redo" && undone === undefined && row.active) return undefined;
+    }
+    return undefined;
+  }
+
+  async #newestOf(actor: string): Promise<EditRow | undefined> {
+    const { store } = this.#ports;
+    let row = await store.newestEdit(actor);
+    while (row !== undefined && (await this.#loaded(row)) !== undefined)
+      row = await store.newestEdit(actor, row);
+    return row;
+  }
+
+  /** The block that an Edit is the first reading of: what a file held then was nobody's, and to undo it would empty the file. */
+  async #loaded({ edit, actor, blocks, first }: EditRow): Promise<string | undefined> {
+    const { store } = this.#ports;
+    if (actor !== "disk") return undefined;
+    for (const block of blocks) {
+      if (!block.startsWith("@") || (await store.versionAt(block, first - 1)) > 0) continue;
+      // It began with this Edit, or, if that has others as well, with somebody else's while it went on.
+      if (blocks.length === 1) return block;
+      const [begun] = await store.commitsOf(block, 0, 1);
+      if (begun?.edit === edit) return block;
     }
     return undefined;
   }
@@ -215,6 +237,8 @@ export class Undo {
     invocation: Invocation,
     { edit, blocks = row.blocks, fingerprint, expected }: TextFlip,
   ): Promise<Flipped> {
+    const loaded = active ? undefined : await this.#loaded(row);
+    if (loaded !== undefined) throw firstRead(row, loaded);
     if (!active) await this.#checkUnmaking(invocation, row);
     const told = new Map<string, Pick<FlippedBlock, "diff" | "stayed">>();
     return this.#ports.door.edit<Flipped>({
@@ -229,13 +253,6 @@ export class Undo {
           throw unknownEdit(named);
         }
         return all.map(({ block, document }): PlannedChange => {
-          if (!active && isLoading(block, row, document.authors([1]))) {
-            throw new KumikoError(
-              "nothing_to_undo",
-              `Edit ${row.edit} is ${block} as it was first read from its file: there is nothing before it.`,
-              { edit: row.edit, block },
-            );
-          }
           const request = { actor: invocation.actor, edit: row.edit };
           const flip = active ? document.planRedo(request) : document.planUndo(request);
           const before = document.read();
@@ -287,9 +304,12 @@ export function undoneBy(edit: string): string | undefined {
   return direction === "undoes" ? target : undefined;
 }
 
-/** What a file held when it was loaded was nobody's Edit: to undo it would empty the file. */
-function isLoading(block: string, row: EditRow, [first]: readonly { edit: string }[]): boolean {
-  return block.startsWith("@") && row.actor === "disk" && first?.edit === row.edit;
+function firstRead({ edit }: EditRow, block: string): KumikoError {
+  return new KumikoError(
+    "nothing_to_undo",
+    `Edit ${edit} is ${block} as it was first read from its file: there is nothing before it.`,
+    { edit, block },
+  );
 }
 
 function notAsExpected(block: string, { edit }: EditRow): KumikoError {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { Random } from "../../src/base/index.ts";
-import type { NewCommit, Store } from "../../src/kernel/ports.ts";
+import type { EditRow, NewCommit, Store } from "../../src/kernel/ports.ts";
 import { scaled, seed } from "../support/counts.ts";
 import { StoreModel } from "./model.ts";
 import { batch, commit, type NewWorld, row } from "./support.ts";
@@ -163,7 +163,12 @@ export async function expectSameEdits(
 ): Promise<void> {
   for (const edit of edits) expect(await store.edit(edit)).toEqual(model.edit(edit));
   for (const actor of ["ann", "bob", "cid"]) {
-    expect(await store.newestEdit(actor)).toEqual(model.newestEdit(actor));
+    let newest: EditRow | undefined;
+    do {
+      const behind = newest;
+      newest = await store.newestEdit(actor, behind);
+      expect(newest).toEqual(model.newestEdit(actor, behind));
+    } while (newest !== undefined);
     expect(await store.newestUndone(actor)).toEqual(model.newestUndone(actor));
   }
 }

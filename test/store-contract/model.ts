@@ -97,9 +97,9 @@ export class StoreModel {
     };
   }
 
-  newestEdit(actor: string): EditRow | undefined {
+  newestEdit(actor: string, before?: EditRow): EditRow | undefined {
     return this.#edits()
-      .filter((one) => one.actor === actor && one.active)
+      .filter((one) => one.actor === actor && one.active && one.last < (before?.last ?? Infinity))
       .toSorted((left, right) => right.last - left.last)[0];
   }
 

@@ -4,6 +4,7 @@ import type { Caller } from "../home/with-kernel.ts";
 import { callFileTool } from "./call-file-tool.ts";
 
 interface Entry {
+  readonly version: number;
   readonly kind: string;
   readonly actor: string;
   readonly edit: string;
@@ -41,7 +42,7 @@ export async function flipInFile(
     "block_history",
     history,
   );
-  const edits = versions.filter(({ kind, edit }) => EDITS.has(kind) || OF_FILES.test(edit));
+  const edits = versions.filter((each) => isEdit(each) && !isFirstRead(each));
   const redoes = tool === "block_redo";
   const wanted = redoes ? undone(versions, actor) : madeBy(edits, actor);
   for (const edit of new Set(wanted)) {
@@ -58,6 +59,15 @@ export async function flipInFile(
       (others.length > 0 ? ` Others have some (--of-actor): ${others.join(", ")}.` : ""),
     { path: shown, actor: String(actor), actors: others },
   );
+}
+
+function isEdit({ kind, edit }: Entry): boolean {
+  return EDITS.has(kind) || OF_FILES.test(edit);
+}
+
+/** What a file held when it became a block was there before anybody's Edit. */
+function isFirstRead({ version, actor }: Entry): boolean {
+  return version === 1 && actor === "disk";
 }
 
 function madeBy(edits: readonly Entry[], actor: unknown): string[] {

@@ -18,8 +18,11 @@ export class MemoryEdits {
     for (const row of this.after(commits, firstPosition)) this.#edits.set(row.edit, row);
   }
 
-  newest(actor: string): EditRow | undefined {
-    return this.#highest((edit) => (edit.actor === actor && edit.active ? edit.last : 0));
+  newest(actor: string, before?: EditRow): EditRow | undefined {
+    const end = before?.last ?? Infinity;
+    return this.#highest((edit) =>
+      edit.actor === actor && edit.active && edit.last < end ? edit.last : 0,
+    );
   }
 
   newestUndone(actor: string): EditRow | undefined {

@@ -108,8 +108,8 @@ export class MemoryStore implements Store {
     return this.#readable().edits.get(edit);
   }
 
-  async newestEdit(actor: string): Promise<EditRow | undefined> {
-    return this.#readable().edits.newest(actor);
+  async newestEdit(actor: string, before?: EditRow): Promise<EditRow | undefined> {
+    return this.#readable().edits.newest(actor, before);
   }
 
   async newestUndone(actor: string): Promise<EditRow | undefined> {

@@ -164,8 +164,8 @@ class SqliteStore implements Store {
     return this.#read("edits", undefined, ({ edits }) => edits.get(edit));
   }
 
-  async newestEdit(actor: string): Promise<EditRow | undefined> {
-    return this.#read("edits", undefined, ({ edits }) => edits.newest(actor));
+  async newestEdit(actor: string, before?: EditRow): Promise<EditRow | undefined> {
+    return this.#read("edits", undefined, ({ edits }) => edits.newest(actor, before));
   }
 
   async newestUndone(actor: string): Promise<EditRow | undefined> {
