@@ -316,6 +316,50 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     });
   });
 
+  test("a path means its own folder's kernel, wherever one stands", async () => {
+    await using project = await Project.make(way);
+    project.write("../other/o.txt", "o\n");
+    await project.fine(["kernel", "new", "work"]);
+    await project.fine(["mount", ".", "--kernel", "work"]);
+    const other = project.path("../other");
+    const outside = project.path("..");
+    await project.fine(["mount", "."], other);
+    symlinkSync(project.folder, project.path("../link"));
+    for (const [here, file] of [
+      [outside, "project/src/main.ts"],
+      [other, "../project/src/main.ts"],
+      [other, project.path("src/main.ts")],
+      [outside, "link/src/main.ts"],
+    ] as const) {
+      const fine = (...args: string[]) => project.fine(args, here);
+      expect(await fine("cat", file)).toBe(THREE);
+      expect(await fine("status", file)).toMatch(/^synced/);
+      expect(await fine("diff", file)).toBe("");
+      expect(await fine("diff", file, "1")).toBe("");
+      expect(await fine("conflicts", file)).toBe("Nothing is in conflict.\n");
+      expect(await fine("rules", "test", file)).toContain("is read_write in @project");
+      expect(await fine("ls", file)).toMatch(/^read_write\s+synced.*main\.ts$/m);
+      expect(await fine("search", file, "two")).toContain("2: two");
+      await fine(...replace(file, "two", "TWO", "ann"));
+      expect(await fine("blame", file)).toMatch(/2 ann .*\| TWO/);
+      const environment = project.editor("shout", 'sed -i s/one/ONE/ "$1"');
+      expect(await project.run(["edit", file], here, environment)).toMatchObject({ code: 0 });
+      expect(project.read("src/main.ts")).toBe("ONE\nTWO\nthree\n");
+      expect(await fine("undo", file)).toMatch(/^undid /);
+      await fine("rollback", file, "1");
+      expect(project.read("src/main.ts")).toBe(THREE);
+    }
+    // One that is not there is missed in its own folder, and one of no folder where one stands.
+    expect((await project.run(["cat", "../project/src/mian.ts"], other)).err).toContain(
+      "Did you mean src/main.ts?",
+    );
+    const nowhere = await project.json(["cat", "../none.txt"], other);
+    expect(nowhere).toMatchObject({ error: { code: "outside" } });
+    // Who names a kernel means it.
+    const named = await project.json(["cat", "../project/src/main.ts", "--kernel", "main"], other);
+    expect(named).toMatchObject({ error: { code: "outside" } });
+  });
+
   test("rules of the command line go first, stay, and are explained", async () => {
     await using project = await Project.make(way);
     project.write("kumiko.toml", '[[rule]]\npath = "src/**"\nlevel = "append"\n');

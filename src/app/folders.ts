@@ -53,13 +53,19 @@ export async function kernelOfFolder(home: HomeFolder, folder: string): Promise<
   });
 }
 
-/** The same, if there is one; none is made. */
+/** The same of a folder or a file, also of one that is not there yet or any more, if there is one; none is made. */
 export async function registeredFolder(
   home: HomeFolder,
-  folder: string,
+  path: string,
 ): Promise<RegisteredFolder | undefined> {
   if (!existsSync(fileOf(home))) return undefined;
-  return nearestIn(await bookOf(home), await realFolder(folder));
+  return nearestIn(await bookOf(home), await realPlace(path));
+}
+
+/** Where that is, whatever links lead there, as mounts know it. A link that is the file itself stays one. */
+export async function realPlace(path: string): Promise<string> {
+  if (existsSync(path) && (await stat(path)).isDirectory()) return realpath(path);
+  return join(await realPlace(dirname(path)), basename(path));
 }
 
 /** What a kernel may mount: a folder is taken by one kernel at a time, whichever process asks. */

@@ -1,7 +1,4 @@
-import { existsSync } from "node:fs";
-import { realpath } from "node:fs/promises";
-import { dirname, join, relative } from "node:path";
-import { registeredFolder } from "../../app/folders.ts";
+import { realPlace, registeredFolder } from "../../app/folders.ts";
 import { HomeFolder, homeFolder } from "../../app/index.ts";
 import { readOwnerToken } from "../../app/owner-token.ts";
 import { findServer } from "../../app/running.ts";
@@ -115,20 +112,8 @@ async function kernelOf(
   works: string,
 ): Promise<string | undefined> {
   const home = new HomeFolder(place, "kumiko hook");
-  const own =
-    path === undefined ? undefined : await registeredFolder(home, nearestFolder(dirname(path)));
-  return (own ?? (await registeredFolder(home, nearestFolder(works))))?.kernel;
-}
-
-/** As the mount knows it, whatever links the agent came by. A link that is the file itself stays one. */
-async function realPlace(path: string): Promise<string> {
-  const folder = nearestFolder(dirname(path));
-  return join(await realpath(folder), relative(folder, path));
-}
-
-/** A file may be about to come into a folder that is not there yet. */
-function nearestFolder(folder: string): string {
-  return existsSync(folder) ? folder : nearestFolder(dirname(folder));
+  const own = path === undefined ? undefined : await registeredFolder(home, path);
+  return (own ?? (await registeredFolder(home, works)))?.kernel;
 }
 
 async function untilOver<Answer>(over: AbortSignal, answer: Promise<Answer>): Promise<Answer> {

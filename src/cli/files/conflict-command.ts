@@ -19,8 +19,8 @@ export function listConflicts(
   given: string,
   flags: HomeFlags,
 ): Promise<number> {
-  return withKernel(terminal, flags, "kumiko conflicts", async (kernel, caller) => {
-    const input = given === "" ? {} : { path: targetFrom(terminal, given) };
+  const input = given === "" ? {} : { path: targetFrom(terminal, given) };
+  const run = async (kernel: OpenKernel, caller: Caller): Promise<number> => {
     const answer = await conflictsOf(kernel, caller, input);
     if (input.path !== undefined) await checkThere(kernel, caller, input.path, answer);
     const shown = await withShownPaths(terminal, kernel, answer.conflicts);
@@ -34,7 +34,8 @@ export function listConflicts(
       await terminal.print(`${[...lines, dim(terminal, hint)].join("\n")}\n`);
     }
     return conflicts.length > 0 ? exitCode.different : exitCode.fine;
-  });
+  };
+  return withKernel(terminal, flags, "kumiko conflicts", run, input);
 }
 
 interface Standing {

@@ -8,7 +8,8 @@ import { printHistory } from "../home/history-answer.ts";
 import type { HomeFlags } from "../home/options.ts";
 import { bold, dim } from "../home/paint.ts";
 import { pathFrom, shownPath, withShownPaths } from "../home/paths.ts";
-import { withKernel } from "../home/with-kernel.ts";
+import type { OpenKernel } from "../home/access.ts";
+import { type Caller, withKernel } from "../home/with-kernel.ts";
 import type { Terminal } from "../terminal.ts";
 import { callFileTool } from "./call-file-tool.ts";
 import { EditedCopy } from "./edited-copy.ts";
@@ -50,7 +51,7 @@ export async function editFile(
   await using copy = await EditedCopy.make(file, opened.version === 0 ? undefined : opened.text);
   const failure = await edited(terminal, { editor, copy, file, opened, flags });
   if (failure !== undefined) await terminal.complain(`kumiko: ${failure}\n`);
-  return withKernel(terminal, flags, COMMAND, async (kernel, caller) => {
+  const tell = async (kernel: OpenKernel, caller: Caller): Promise<number> => {
     const ask = <Answer>(tool: string, input: { readonly [name: string]: unknown }) =>
       callFileTool<Answer>(kernel, caller, tool, input);
     const name = shownPath(terminal, file);
@@ -89,22 +90,23 @@ export async function editFile(
     }
     if (failure !== undefined) return exitCode.trouble;
     return conflicts.length > 0 ? exitCode.different : exitCode.fine;
-  });
+  };
+  return withKernel(terminal, flags, COMMAND, tell, { path: file });
 }
 
 /** What the file says, if this person may change it. */
 function open(terminal: Terminal, file: string, flags: HomeFlags): Promise<Opened> {
-  return withKernel(terminal, flags, COMMAND, async (kernel, caller) => {
+  const read = async (kernel: OpenKernel, caller: Caller): Promise<Opened> => {
     let [text, version] = ["", 0];
     try {
       const input = { block_id: file, line_numbers: false };
-      const read = await callFileTool<{ content: string; version: number }>(
+      const found = await callFileTool<{ content: string; version: number }>(
         kernel,
         caller,
         "block_read",
         input,
       );
-      [text, version] = [read.content, read.version];
+      [text, version] = [found.content, found.version];
     } catch (error) {
       const isNew = error instanceof KumikoError && error.code === "not_on_disk";
       if (!isNew || error.facts["folder"] === true) throw error;
@@ -113,7 +115,8 @@ function open(terminal: Terminal, file: string, flags: HomeFlags): Promise<Opene
     const input = { path: file, text, base_version: version };
     await callFileTool<Merged>(kernel, caller, "file_merge", input);
     return { text, version, isOwn: false };
-  });
+  };
+  return withKernel(terminal, flags, COMMAND, read, { path: file });
 }
 
 interface Session {
@@ -133,11 +136,12 @@ async function edited(
   const merge = async (): Promise<void> => {
     const text = await copy.read();
     if (text === undefined || text === last.text) return;
-    const { version, merged } = await withKernel(terminal, flags, COMMAND, (kernel, caller) => {
-      const base = last.isOwn ? { base: last.text } : {};
-      const input = { path: file, text, base_version: last.version, ...base };
-      return callFileTool<Merged>(kernel, caller, "file_merge", input);
-    });
+    const base = last.isOwn ? { base: last.text } : {};
+    const input = { path: file, text, base_version: last.version, ...base };
+    const save = (kernel: OpenKernel, caller: Caller): Promise<Merged> =>
+      callFileTool(kernel, caller, "file_merge", input);
+    const saving = withKernel(terminal, flags, COMMAND, save, { path: file });
+    const { version, merged } = await saving;
     last = { text, version, isOwn: merged };
   };
   let merging = Promise.resolve();

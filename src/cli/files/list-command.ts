@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
+import { realPlace } from "../../app/folders.ts";
 import { KumikoError, nearest } from "../../base/index.ts";
 import type { RpcAnswers } from "../../protocol/index.ts";
 import { printJson } from "../answer.ts";
@@ -8,7 +9,7 @@ import { type ListedFile, printFiles } from "../home/file-answer.ts";
 import type { OpenKernel } from "../home/access.ts";
 import type { HomeFlags } from "../home/options.ts";
 import { dim } from "../home/paint.ts";
-import { pathFrom, shownPath, standing } from "../home/paths.ts";
+import { pathFrom, shownPath, standing, targetFrom } from "../home/paths.ts";
 import { type Caller, withKernel } from "../home/with-kernel.ts";
 import type { Terminal } from "../terminal.ts";
 import { callFileTool } from "./call-file-tool.ts";
@@ -33,10 +34,11 @@ export function listFiles(
   paths: readonly string[],
   flags: ListFlags,
 ): Promise<number> {
-  return withKernel(terminal, flags, "kumiko ls", async (kernel, caller) => {
+  const run = async (kernel: OpenKernel, caller: Caller): Promise<number> => {
     const mounts = await kernel.ask((each) => each.mounts());
     // All of them are there before any is listed.
-    const all = (paths.length > 0 ? paths : [""]).map((given) => wanted(terminal, mounts, given));
+    const asked = paths.length > 0 ? paths : [""];
+    const all = await Promise.all(asked.map((given) => wanted(terminal, mounts, given)));
     const shown = new Map<string, ListedFile>();
     const vain: Wanted[] = [];
     for (const each of all) {
@@ -58,7 +60,10 @@ export function listFiles(
         `${dim(terminal, all.length === 1 ? "no such files" : `no such files: ${given}`)}\n`,
       );
     return exitCode.fine;
-  });
+  };
+  const [first] = paths;
+  const path = first && targetFrom(terminal, first);
+  return withKernel(terminal, flags, "kumiko ls", run, { path });
 }
 
 async function filesOf(
@@ -101,14 +106,14 @@ interface Meant extends Omit<Wanted, "given"> {
   readonly place: string | undefined;
 }
 
-function wanted(terminal: Terminal, mounts: Mounts, given: string): Wanted {
-  const { mount, folder, pattern, place } = meant(terminal, mounts, given);
+async function wanted(terminal: Terminal, mounts: Mounts, given: string): Promise<Wanted> {
+  const { mount, folder, pattern, place } = await meant(terminal, mounts, given);
   if (place !== undefined && !isThere(place)) throw absent(terminal, given, place);
   return { given, mount, folder, pattern };
 }
 
 /** What is below where the person stands, or what is meant from there. */
-function meant(terminal: Terminal, mounts: Mounts, given: string): Meant {
+async function meant(terminal: Terminal, mounts: Mounts, given: string): Promise<Meant> {
   const [, name, rest = ""] = /^@([a-z0-9-]{1,32})(?:\/(.*))?$/s.exec(given) ?? [];
   if (name !== undefined) {
     const found = mounts.find(({ mount }) => mount === name);
@@ -117,8 +122,10 @@ function meant(terminal: Terminal, mounts: Mounts, given: string): Meant {
     return { ...found, pattern: rest === "" ? undefined : rest, place };
   }
   const isPattern = isGlob(given) && !existsSync(pathFrom(terminal, given));
-  const place = isPattern ? standing(terminal) : pathFrom(terminal, given);
-  const inside = mounts.find(({ folder }) => place === folder || place.startsWith(`${folder}/`));
+  const named = isPattern ? standing(terminal) : pathFrom(terminal, given);
+  // A link in the folder is what the folder says it is; one from elsewhere may lead into it.
+  const place = around(mounts, named) === undefined ? await realPlace(named) : named;
+  const inside = around(mounts, place);
   const [first] = mounts;
   const found = inside ?? (given === "" ? first : undefined);
   if (found === undefined) throw nowhere(given === "" ? place : given, mounts);
@@ -128,6 +135,10 @@ function meant(terminal: Terminal, mounts: Mounts, given: string): Meant {
   const anchored = given.includes("/") ? `/${start}${given.replace(/^\//, "")}` : undefined;
   const pattern = anchored ?? (start === "" ? given : `/${start}**/${given}`);
   return { ...found, pattern, place: undefined };
+}
+
+function around(mounts: Mounts, path: string): Mounts[number] | undefined {
+  return mounts.find(({ folder }) => path === folder || path.startsWith(`${folder}/`));
 }
 
 function isGlob(given: string): boolean {

@@ -56,7 +56,7 @@ export function mount(terminal: Terminal, given: string, flags: MountFlags): Pro
         );
       return exitCode.fine;
     },
-    { create: true, folder },
+    { create: true, path: folder },
   );
 }
 
@@ -81,7 +81,7 @@ export function unmount(terminal: Terminal, given: string, flags: UnmountFlags):
       );
     return exitCode.fine;
   };
-  return withKernel(terminal, flags, "kumiko unmount", run, { folder });
+  return withKernel(terminal, flags, "kumiko unmount", run, { path: folder });
 }
 
 /** What of a folder is in memory only, or undecided. */

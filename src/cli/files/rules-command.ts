@@ -10,7 +10,8 @@ import { counted } from "../home/counted.ts";
 import type { HomeFlags } from "../home/options.ts";
 import { bold, dim } from "../home/paint.ts";
 import { pathFrom, shownPath, standing, targetFrom } from "../home/paths.ts";
-import { withKernel } from "../home/with-kernel.ts";
+import type { OpenKernel } from "../home/access.ts";
+import { type Caller, withKernel } from "../home/with-kernel.ts";
 import { decodeNamed, readNamedBytes } from "../input.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -21,8 +22,8 @@ const BUILT_IN = "built in";
 
 /** Which rule decides about a path, and what it says to whom. */
 export function testRules(terminal: Terminal, given: string, flags: HomeFlags): Promise<number> {
-  return withKernel(terminal, flags, "kumiko rules test", async (kernel, { actor }) => {
-    const path = targetFrom(terminal, given);
+  const path = targetFrom(terminal, given);
+  const run = async (kernel: OpenKernel, { actor }: Caller): Promise<number> => {
     const explained = await kernel.ask((each) => each.explainRules({ path }));
     if (flags.json) {
       await printJson(terminal, { ok: true, ...explained });
@@ -33,7 +34,8 @@ export function testRules(terminal: Terminal, given: string, flags: HomeFlags): 
     const lines = [...explanation(terminal, explained), "", dim(terminal, who)];
     await terminal.print(`${lines.join("\n")}\n`);
     return exitCode.fine;
-  });
+  };
+  return withKernel(terminal, flags, "kumiko rules test", run, { path });
 }
 
 function explanation(terminal: Terminal, explained: Explained): string[] {

@@ -22,8 +22,8 @@ export function showFileStatus(
   flags: OwnFlags,
 ): Promise<number> {
   const asked = { wait: DEFAULT_WAIT, ...flags };
-  return withKernel(terminal, asked, "kumiko status", async (kernel, caller) => {
-    const path = targetFrom(terminal, given);
+  const path = targetFrom(terminal, given);
+  const run = async (kernel: OpenKernel, caller: Caller): Promise<number> => {
     const answer = await callFileTool<Standing>(kernel, caller, "file_status", { path });
     await checkThere(kernel, caller, path, answer);
     if (flags.json) await printJson(terminal, { ok: true, counted_from: 0, ...answer });
@@ -33,7 +33,8 @@ export function showFileStatus(
       await terminal.print(`${lines.join("\n")}\n`);
     }
     return exitCode.fine;
-  });
+  };
+  return withKernel(terminal, asked, "kumiko status", run, { path });
 }
 
 /** What is neither a block nor on disk is a slip: it is said what comes near. */

@@ -5,7 +5,7 @@ import { printFileDiff } from "../home/file-answer.ts";
 import type { OpenKernel } from "../home/access.ts";
 import type { HomeFlags } from "../home/options.ts";
 import { shownPath, targetFrom } from "../home/paths.ts";
-import { withKernel } from "../home/with-kernel.ts";
+import { type Caller, withKernel } from "../home/with-kernel.ts";
 import type { Terminal } from "../terminal.ts";
 import { readPlainFile } from "../text-file.ts";
 import { callFileTool } from "./call-file-tool.ts";
@@ -23,9 +23,10 @@ interface ReadFile {
 
 /** The text of a file as everybody who works on it sees it. */
 export function printFile(terminal: Terminal, given: string, flags: CatFlags): Promise<number> {
-  return withKernel(terminal, flags, "kumiko cat", async (kernel, caller) => {
+  const path = targetFrom(terminal, given);
+  const run = async (kernel: OpenKernel, caller: Caller): Promise<number> => {
     const { version } = flags;
-    const input = { block_id: targetFrom(terminal, given), line_numbers: false };
+    const input = { block_id: path, line_numbers: false };
     const answer = await callFileTool<ReadFile>(kernel, caller, "block_read", {
       ...input,
       ...(version !== undefined && { version }),
@@ -41,13 +42,14 @@ export function printFile(terminal: Terminal, given: string, flags: CatFlags): P
       });
     else {
       const { printBytes } = terminal;
-      const bytes = printBytes && (await bytesOf(kernel, input.block_id, content));
+      const bytes = printBytes && (await bytesOf(kernel, path, content));
       if (printBytes === undefined || bytes === undefined) await terminal.print(content);
       else await printBytes(bytes);
       for (const { why } of unsaved ?? []) await terminal.complain(`${await forPeople(why)}\n`);
     }
     return exitCode.fine;
-  });
+  };
+  return withKernel(terminal, flags, "kumiko cat", run, { path });
 }
 
 /** As it would be saved: with the line ends, the encoding and the mark of the file. Undefined when there is no file. */
@@ -83,8 +85,8 @@ interface FileDiff {
 
 /** From disk to block; the exit code says whether there is a difference. */
 export function diffFile(terminal: Terminal, given: string, flags: HomeFlags): Promise<number> {
-  return withKernel(terminal, flags, "kumiko diff", async (kernel, caller) => {
-    const path = targetFrom(terminal, given);
+  const path = targetFrom(terminal, given);
+  const run = async (kernel: OpenKernel, caller: Caller): Promise<number> => {
     const answer = await callFileTool<FileDiff>(kernel, caller, "file_diff", { path });
     const different = answer.diff !== "";
     const shown = path.startsWith("/") ? shownPath(terminal, path) : path;
@@ -92,5 +94,6 @@ export function diffFile(terminal: Terminal, given: string, flags: HomeFlags): P
     else if (different)
       await terminal.print(`${printFileDiff(terminal, { ...answer }).join("\n")}\n`);
     return different ? exitCode.different : exitCode.fine;
-  });
+  };
+  return withKernel(terminal, flags, "kumiko diff", run, { path });
 }

@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { isAbsolute } from "node:path";
 import { registeredFolder } from "../../app/folders.ts";
 import type { HomeFolder } from "../../app/index.ts";
 import type { Terminal } from "../terminal.ts";
@@ -11,24 +11,21 @@ export interface ChosenKernel {
 }
 
 /**
- * `--kernel`, else `$KUMIKO_KERNEL`, else the kernel that has this folder or one above it mounted, or for which it was
- * made, else `main`.
+ * `--kernel`, else `$KUMIKO_KERNEL`, else the kernel that has the file or folder that is spoken of, or one above it, mounted,
+ * or that was made for it; else the same of the folder where the person stands; else `main`.
  */
 export async function chosenKernel(
   terminal: Terminal,
   flags: Pick<HomeFlags, "kernel">,
   home: HomeFolder,
-  /** The folder that is spoken of, when that is another than where the person stands. */
+  /** What is no absolute path, a block or `@name/path`, is looked for where the person stands. */
   spokenOf?: string,
 ): Promise<ChosenKernel> {
   const named = flags.kernel ?? (terminal.environment["KUMIKO_KERNEL"] || undefined);
   if (named !== undefined) return { id: named, implied: named === DEFAULT_KERNEL };
+  const isPath = spokenOf !== undefined && isAbsolute(spokenOf);
   const found =
-    (isFolder(spokenOf) ? await registeredFolder(home, spokenOf) : undefined) ??
+    (isPath ? await registeredFolder(home, spokenOf) : undefined) ??
     (await registeredFolder(home, terminal.folder));
   return { id: found?.kernel ?? DEFAULT_KERNEL, implied: true };
-}
-
-function isFolder(path: string | undefined): path is string {
-  return path !== undefined && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

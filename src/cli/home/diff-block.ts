@@ -4,12 +4,17 @@ import { exitCode } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
 import type { HomeFlags } from "./options.ts";
 import { callTool } from "./call-tool.ts";
-import { withKernel } from "./with-kernel.ts";
+import type { OpenKernel } from "./access.ts";
+import { type Caller, withKernel } from "./with-kernel.ts";
 
 interface Wanted {
   readonly block: string;
   readonly from: string;
   readonly to: string | undefined;
+}
+
+interface Answer {
+  readonly diff: string;
 }
 
 /** The diff of two versions; as for files, the exit code says whether there is one. */
@@ -19,9 +24,10 @@ export async function diffBlock(
   flags: HomeFlags,
 ): Promise<number> {
   const input = { block_id: block, from: version(from), ...(to && { to: version(to) }) };
-  const answer = (await withKernel(terminal, flags, "kumiko diff", (kernel, caller) =>
-    callTool(kernel, caller, { name: "block_diff", arguments: input }),
-  )) as { diff: string };
+  const run = (kernel: OpenKernel, caller: Caller): Promise<unknown> =>
+    callTool(kernel, caller, { name: "block_diff", arguments: input });
+  const path = block;
+  const answer = (await withKernel(terminal, flags, "kumiko diff", run, { path })) as Answer;
   const different = answer.diff !== "";
   if (flags.json) await printJson(terminal, { ok: true, different, ...answer });
   else if (different) await terminal.print(printedDiff(terminal, answer.diff));

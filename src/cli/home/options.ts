@@ -22,7 +22,7 @@ export function homeOptions(command: Command): Command {
     .option("--home <folder>", "the home folder (default: $KUMIKO_HOME, else the XDG data folder)")
     .option(
       "--kernel <id>",
-      `the kernel (default: $KUMIKO_KERNEL, else the one of this folder, else ${DEFAULT_KERNEL})`,
+      `the kernel (default: $KUMIKO_KERNEL, else that of the path you name or of this folder, else ${DEFAULT_KERNEL})`,
     )
     .option(
       "--actor <name>",

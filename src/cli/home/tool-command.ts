@@ -36,12 +36,11 @@ export async function runTool(terminal: Terminal, tool: ToolForm, call: ToolCall
   const { flags } = call;
   const { family, verb } = verbOf(tool);
   if (tool.streams) await checkServer(terminal, flags);
-  return withKernel(terminal, flags, `kumiko ${family} ${verb}`, async (kernel, caller) => {
+  const flipped = namedInPlaceOfEdit(terminal, tool, input);
+  const run = async (kernel: OpenKernel, caller: Caller): Promise<number> => {
     const { KUMIKO_READER, KUMIKO_CONTEXT } = terminal.environment;
     if (tool.streams) return printStream(terminal, flags.json, kernel, caller.signal, input);
-    const { edit } = input;
-    const flips = tool.name === "block_undo" || tool.name === "block_redo";
-    if (flips && typeof edit === "string" && !namesEdit(edit)) return flip(kernel, caller, edit);
+    if (flipped !== undefined) return flip(kernel, caller, flipped);
     const placed = tool.name === "file_list" ? await withOwnMount(terminal, kernel, input) : input;
     const answer = (await callTool(kernel, caller, {
       name: tool.name,
@@ -51,12 +50,14 @@ export async function runTool(terminal: Terminal, tool: ToolForm, call: ToolCall
       ...(KUMIKO_CONTEXT && { context: KUMIKO_CONTEXT }),
     })) as Input;
     return show(kernel, answer);
-  });
+  };
+  const path = flipped?.file ?? input["block_id"] ?? input["path"];
+  const spokenOf = typeof path === "string" ? { path } : {};
+  return withKernel(terminal, flags, `kumiko ${family} ${verb}`, run, spokenOf);
 
-  async function flip(kernel: OpenKernel, caller: Caller, edit: string): Promise<number> {
+  async function flip(kernel: OpenKernel, caller: Caller, named: Named): Promise<number> {
     const { flipInFile } = await import("../files/undo-file.ts");
-    const file = targetFrom(terminal, edit);
-    const asked = { tool: tool.name, file, shown: edit, input };
+    const asked = { tool: tool.name, ...named, input };
     return show(kernel, await flipInFile(kernel, caller, asked));
   }
 
@@ -107,6 +108,22 @@ async function checkServer(terminal: Terminal, flags: HomeFlags): Promise<void> 
   const { noServer, placeOf } = await import("../doors/place.ts");
   const place = placeOf(terminal, flags);
   if ((await findServer(place)) === undefined) throw noServer(place);
+}
+
+/** A file or a block whose newest Edit is meant, and how it was written. */
+interface Named {
+  readonly file: string;
+  readonly shown: string;
+}
+
+function namedInPlaceOfEdit(
+  terminal: Terminal,
+  { name }: ToolForm,
+  { edit }: Input,
+): Named | undefined {
+  const flips = name === "block_undo" || name === "block_redo";
+  if (!flips || typeof edit !== "string" || namesEdit(edit)) return undefined;
+  return { file: targetFrom(terminal, edit), shown: edit };
 }
 
 /** Whether it is the name of an Edit; everything else in its place is a block or a file. */

@@ -57,7 +57,7 @@ export async function withAccess<Result>(
 }
 
 /**
- * The same with the chosen kernel, that of the folder spoken of; `create` makes it when it is not there and nobody named
+ * The same with the chosen kernel, that of the file or folder spoken of; `create` makes it when it is not there and nobody named
  * another. `run` is told whether it was made.
  */
 export async function withKernel<Result>(
@@ -65,10 +65,10 @@ export async function withKernel<Result>(
   flags: HomeFlags,
   command: string,
   run: (kernel: OpenKernel, caller: Caller, made: boolean) => Promise<Result>,
-  { create = false, folder }: { create?: boolean; folder?: string } = {},
+  { create = false, path }: { create?: boolean; path?: string | undefined } = {},
 ): Promise<Result> {
   const home = homeOf(terminal, flags, command);
-  const { id, implied } = await chosenKernel(terminal, flags, home, folder);
+  const { id, implied } = await chosenKernel(terminal, flags, home, path);
   let made = false;
   const enter: Enter = async (access) => {
     // A server says with the first call whether there is one; here its lock is taken before anything is done.
