@@ -213,6 +213,34 @@ describe("tools and their arguments", () => {
   });
 });
 
+test("an argument that does not fit is answered with what would", async () => {
+  using home = temporaryHome();
+  const { run } = await project(home, { "plan.md": "one\n" });
+  const said = async (...args: string[]) => (await run(...args)).err.split("\n")[0];
+  const edit = (operations: string) =>
+    said("block", "edit", "plan.md", "--base-version", "1", "--operations", operations);
+  const isWritten = 'operations is written like this: [{"op":"insert",';
+  for (const [operations, why] of [
+    ['{"op":"insert","line":0,"content":"x"}', "operations: it must be a list, not an object"],
+    ["[]", "operations: it may not be empty"],
+    [
+      '[{"op":"insrt"}]',
+      'operations.0.op: it must be "insert", "delete" or "replace", not "insrt"',
+    ],
+    [
+      '[{"op":"insert","line":"1","content":"x"}]',
+      "operations.0.line: it must be a number, not a text",
+    ],
+  ] as const)
+    expect(await edit(operations)).toContain(`cannot be called like that: ${why}; ${isWritten}`);
+  expect(
+    await said("block", "replace", "plan.md", "one", "two", "--occurrence", "second"),
+  ).toContain('occurrence: it must be "first", "all" or a number, not "second"');
+  expect(await said("history", "plan.md", "--limit", "0")).toContain(
+    "limit: it must be 1 or more, not the number 0",
+  );
+});
+
 test("a refusal says what to do next", async () => {
   using home = temporaryHome();
   const { run } = await project(home, { "plan.md": "one\n" });

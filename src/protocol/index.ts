@@ -24,6 +24,7 @@ export {
   liveTopics,
   type Notice,
 } from "./live-events.ts";
+export { problemWords } from "./problem-words.ts";
 export {
   type Presence,
   presence,

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { KumikoError, sha256Text } from "../base/index.ts";
 import type { Invocation, Kernel, Operation } from "../kernel/index.ts";
+import { problemWords } from "../protocol/index.ts";
 
 /** An example is part of the definition: it is shown to models and run by the tests. */
 interface ToolExample {
@@ -121,7 +122,7 @@ function toCall<Input extends z.ZodType>(
   invocation: Invocation,
   input: unknown,
 ): ToolCall<z.output<Input>> {
-  const parsed = schema.safeParse(input);
+  const parsed = schema.safeParse(input, { error: problemWords });
   if (!parsed.success) throw invalidInput({ name, schema, examples }, input, parsed.error);
   const own = parsed.data as { reader?: string; call_id?: string; message?: string };
   const call = own.call_id ?? invocation.call;
@@ -196,10 +197,13 @@ function isMissing({ path }: z.core.$ZodIssue, input: unknown): boolean {
   return path.length > 0 && given === undefined;
 }
 
-/** How the first argument that is wrong inside is written: its name alone does not say what it is made of. */
+/** How the first list or object that is wrong, or wrong inside, is written: its name alone does not say what it is made of. */
 function right(issues: readonly z.core.$ZodIssue[], examples: readonly ToolExample[]): string[] {
   const inside = issues.find(
-    ({ path, code }) => path.length > (code === "unrecognized_keys" ? 0 : 1),
+    (issue) =>
+      issue.path.length > (issue.code === "unrecognized_keys" ? 0 : 1) ||
+      (issue.code === "invalid_type" && ["array", "object"].includes(issue.expected)) ||
+      (issue.code === "too_small" && issue.origin === "array"),
   );
   const name = String(inside?.path[0]);
   const [good] = examples.flatMap(({ input }) => {

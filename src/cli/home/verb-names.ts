@@ -25,7 +25,6 @@ export function inVerbs(text: string): string {
   return text
     .replaceAll(tool, verbFor)
     .replace(/^[a-z]+[A-Z]\w* cannot be called like that: /, "It cannot be done like that: ")
-    .replaceAll("Too small: expected string to have >=1 characters", "it may not be empty")
     .replaceAll(given, (clause) =>
       clause.replaceAll(inList, (_, before: string, name: string) => before + flagOf(name)),
     )

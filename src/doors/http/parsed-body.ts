@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { z } from "zod";
 import { KumikoError } from "../../base/index.ts";
+import { problemWords } from "../../protocol/index.ts";
 import { readJson } from "./body.ts";
 
 /** Longer than any request of the front's own. */
@@ -11,7 +12,7 @@ export async function parsedBody<Output>(
   request: IncomingMessage,
   schema: z.ZodType<Output>,
 ): Promise<Output> {
-  const result = schema.safeParse(await readJson(request, SMALL));
+  const result = schema.safeParse(await readJson(request, SMALL), { error: problemWords });
   if (result.success) return result.data;
   const problems = result.error.issues.map(({ path, message }) => ({
     at: path.join(".") || "(the whole)",

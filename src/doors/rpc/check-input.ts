@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { KumikoError } from "../../base/index.ts";
+import { problemWords } from "../../protocol/index.ts";
 
 /** What a method was given, as its schema says; anything else is refused before anything happens. */
 export function checkInput<Schema extends z.ZodType>(
@@ -7,7 +8,7 @@ export function checkInput<Schema extends z.ZodType>(
   schema: Schema,
   input: unknown = {},
 ): z.output<Schema> {
-  const parsed = schema.safeParse(input);
+  const parsed = schema.safeParse(input, { error: problemWords });
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(({ path, message }) => ({
     at: path.join(".") || "(the whole)",
