@@ -502,7 +502,6 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     await project.fine(["mount", ".", "--manual-save"]);
     expect(await project.fine(["conflicts"])).toBe("Nothing is in conflict.\n");
     for (const [choice, text] of [
-      [["mine"], "one\nBLOCK\nthree\n"],
       [["memory"], "one\nBLOCK\nthree\n"],
       [["disk"], "one\nDISK\nthree\n"],
       [["both"], "one\nDISK\nBLOCK\nthree\n"],
@@ -529,8 +528,10 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     }
     const wrong = await project.json(["resolve", "c1", "theirs"]);
     expect(wrong).toMatchObject({ error: { code: "invalid_argument" } });
-    const gone = await project.json(["resolve", "c1", "mine"]);
-    expect(gone).toMatchObject({ error: { code: "unknown_conflict" } });
+    for (const word of ["memory", "mine"]) {
+      const gone = await project.json(["resolve", "c1", word]);
+      expect(gone).toMatchObject({ error: { code: "unknown_conflict" } });
+    }
   });
 
   test("what is saved in an editor is the person's, and merged with what others wrote", async () => {
@@ -645,6 +646,32 @@ describe("with a server", () => {
     expect(project.read("src/main.ts")).toBe("one\nANN\nthree\n");
     const told = await project.json(["block", "read", "src/main.ts", "--actor", "claude"]);
     expect(told).toMatchObject({ conflicts: [{ theirs: "ann", mine: ["claude"] }] });
+  });
+
+  test("mine are the lines of whoever says so, on whichever side they are", async () => {
+    await using project = await Project.make("server");
+    await project.fine(["mount", "."]);
+    const held = join(project.home.folder.path, "held");
+    const editor = stale(project, [held, "s/two/ANN/"]);
+    const editing = project.run(["edit", "main.ts"], project.src, editor);
+    await appeared(held);
+    await project.fine(replace("src/main.ts", "two", "CLAUDE"));
+    rmSync(held);
+    await editing;
+    const text = () => project.read("src/main.ts").split("\n")[1];
+    const message =
+      "In c1 neither disk (ann) nor memory (claude) is known to be ben's: say which of them.";
+    expect(await project.json(["resolve", "c1", "mine", "--actor", "ben"])).toMatchObject({
+      error: { code: "invalid_argument", message, facts: { actor: "ben" } },
+    });
+    const mine = (actor: string) => project.fine(["resolve", "c1", "mine", "--actor", actor]);
+    expect(await mine("claude")).toContain(
+      "there stands now, by claude (you):\n         | CLAUDE\n",
+    );
+    expect(text()).toBe("CLAUDE");
+    await project.fine(["undo", "--of-actor", "claude"]);
+    expect(await mine("ann")).toContain("there stands now, by ann (you):\n         | ANN\n");
+    expect(text()).toBe("ANN");
   });
 
   test("with folders saved by hand the editor has what is staged, and saves nothing", async () => {

@@ -113,7 +113,7 @@ describe("what the command says of files", () => {
     await run("mount", ".", "--manual-save");
     const { out } = await run("conflicts");
     expect(out).toContain("memory (claude)");
-    expect((await run("resolve", "c1", "mine")).out).toMatch(
+    expect((await run("resolve", "c1", "memory")).out).toMatch(
       /^c1 is resolved: m\.txt is now version \d+ \(kumiko undo takes it back\)\n {2}there stands now, by claude:\n {9}\| again\n$/,
     );
     expect((await run("file", "delete", "p.txt")).out).toMatch(

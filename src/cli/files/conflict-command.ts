@@ -2,7 +2,7 @@ import { KumikoError } from "../../base/index.ts";
 import { printJson } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import { counted } from "../home/counted.ts";
-import { type FileConflict, printConflict } from "../home/file-answer.ts";
+import { type FileConflict, printConflict, sideOf } from "../home/file-answer.ts";
 import type { HomeFlags } from "../home/options.ts";
 import { bold, dim } from "../home/paint.ts";
 import { targetFrom, withShownPaths } from "../home/paths.ts";
@@ -63,11 +63,14 @@ async function conflictsOf(
   return unseen.length > 0 ? ask() : found;
 }
 
-/** What is typed, and what the tool calls it: whose "mine" would be is not plain to a person. */
+/**
+ * What is typed, and what the tool calls it. Its "mine" is the block's side; a person's is what they wrote, which is the disk's
+ * after `kumiko edit`.
+ */
 const choices = new Map([
   ["disk", "disk"],
   ["memory", "mine"],
-  ["mine", "mine"],
+  ["mine", "own"],
   ["both", "both"],
   ["now", "now"],
 ]);
@@ -96,14 +99,15 @@ export async function resolveConflict(
   if ((file === undefined) !== isChoice || (word !== undefined && !isChoice)) {
     throw new KumikoError(
       "invalid_argument",
-      `Say whose lines stand there from now on: kumiko resolve ${conflict} disk, memory (what the block said) or both; as the block says it now: now; or your own with --text <file>.`,
+      `Say whose lines stand there from now on: kumiko resolve ${conflict} disk, memory (what the block said), mine (what of these you wrote) or both; as the block says it now: now; or others with --text <file>.`,
       { choices: [...choices.keys()] },
     );
   }
   const text =
     file === undefined ? undefined : decodeNamed(await readNamedBytes(terminal, file), file);
   return withKernel(terminal, flags, "kumiko resolve", async (kernel, caller) => {
-    const input = text === undefined ? { choice } : { choice: "text", text };
+    const side = choice === "own" ? await ownSide(kernel, caller, conflict) : choice;
+    const input = text === undefined ? { choice: side } : { choice: "text", text };
     const call = { conflict, ...input };
     const answer = await callFileTool<Resolved>(kernel, caller, "file_resolve", call);
     const { block_id: path } = await withShownPaths(terminal, kernel, answer);
@@ -116,6 +120,29 @@ export async function resolveConflict(
       await terminal.print(`${[head, ...standingLines(answer, caller.actor)].join("\n")}\n`);
     }
     return exitCode.fine;
+  });
+}
+
+/** On which side are the lines that the caller wrote. */
+async function ownSide(kernel: OpenKernel, caller: Caller, conflict: string): Promise<string> {
+  const { actor } = caller;
+  const { conflicts } = await callFileTool<Standing>(kernel, caller, "file_status", {});
+  const found = conflicts.find((each) => each.conflict === conflict);
+  // That it is not there is for the tool to say.
+  if (found === undefined) return "mine";
+  const { theirs, mine } = found;
+  const own = [...(theirs === actor ? ["disk"] : []), ...(mine.includes(actor) ? ["mine"] : [])];
+  if (own.length === 1) return own[0]!;
+  const [disk, memory] = [sideOf("disk", [theirs]), sideOf("memory", mine)];
+  const are =
+    own.length === 0
+      ? `neither ${disk} nor ${memory} is known to be ${actor}'s`
+      : `both ${disk} and ${memory} are ${actor}'s`;
+  throw new KumikoError("invalid_argument", `In ${conflict} ${are}: say which of them.`, {
+    conflict,
+    actor,
+    disk: theirs,
+    memory: mine,
   });
 }
 

@@ -10,6 +10,13 @@ import type { CatFlags } from "./text-command.ts";
 
 type Flags = MountFlags & UnmountFlags & ListFlags & CatFlags & ResolveFlags;
 
+const sides = `
+disk     what was in the file, or was saved by kumiko edit
+memory   what the block had: edits by agents and others that were not in the file
+mine     of these two the one that you wrote
+both     disk's lines, then memory's
+now      what stands there now stays, also if it is neither`;
+
 /** Adds the verbs about folders and their files. Paths are meant from where the person stands. */
 export function addFileVerbs(terminal: Terminal, program: Command, finish: Finish): void {
   const verb = verbsIn<Flags>(terminal, program, finish, overHome);
@@ -42,11 +49,13 @@ export function addFileVerbs(terminal: Terminal, program: Command, finish: Finis
     conflicts().then(({ listConflicts }) => listConflicts(terminal, path, flags)),
   );
   verb(
-    "resolve <conflict> [disk|memory|both|now]",
-    "say whose lines stand there from now on: disk's, those in memory (also: mine), both, or as the block has them now",
+    "resolve <conflict> [disk|memory|mine|both|now]",
+    "say whose lines stand there from now on, of those that `kumiko conflicts` shows",
     (flags, conflict, choice) =>
       conflicts().then(({ resolveConflict }) => resolveConflict(terminal, conflict, choice, flags)),
-  ).option("--text <file>", "lines of your own: a file, or - for standard input");
+  )
+    .option("--text <file>", "lines of your own: a file, or - for standard input")
+    .addHelpText("after", sides);
 
   const group = program
     .command("rules")
