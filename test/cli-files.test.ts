@@ -497,6 +497,34 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     expect(await project.run(["diff", "src/main.ts"])).toMatchObject({ code: 0, out: "" });
   });
 
+  test("of a folder it is said how the files below it stand", async () => {
+    await using project = await Project.make(way);
+    await project.fine(["mount", ".", "--manual-save"]);
+    project.write("src/deep/low.ts", THREE);
+    expect(await project.fine(["status", "src"])).toBe("no file there has a block yet\n");
+    for (const path of ["README.md", "src/deep/low.ts"]) await project.fine(["cat", path]);
+    await project.fine(replace("src/main.ts", "two", "BLOCK"));
+    project.write("src/main.ts", "one\nDISK\nthree\n");
+    await project.fine(["file", "load", "src/main.ts"]);
+    const paths = async (args: readonly string[], folder?: string) => {
+      const { files, conflicts } = (await project.json(args, folder)) as {
+        readonly [list: string]: { readonly path: string }[] | undefined;
+      };
+      return [files, conflicts].map((list) => list?.map(({ path }) => path).toSorted());
+    };
+    const below = ["src/deep/low.ts", "src/main.ts"];
+    expect(await paths(["status", "src"])).toEqual([below, ["src/main.ts"]]);
+    expect(await paths(["status", "."])).toEqual([["README.md", ...below], ["src/main.ts"]]);
+    expect(await paths(["status", "deep"], project.src)).toEqual([["src/deep/low.ts"], []]);
+    expect((await project.fine(["status", "."], project.src)).split("\n").slice(0, 2)).toEqual([
+      expect.stringMatching(/^synced +deep\/low\.ts/),
+      expect.stringMatching(/^conflict +main\.ts/),
+    ]);
+    expect(await paths(["conflicts", "."], project.src)).toEqual([undefined, ["main.ts"]]);
+    expect(await paths(["conflicts", "src"])).toEqual([undefined, ["src/main.ts"]]);
+    expect(await project.fine(["conflicts", "src/deep"])).toBe("Nothing is in conflict.\n");
+  });
+
   test("a conflict shows both sides and is resolved", async () => {
     await using project = await Project.make(way);
     await project.fine(["mount", ".", "--manual-save"]);

@@ -24,7 +24,7 @@ export function addDoorVerbs(terminal: Terminal, program: Command, finish: Finis
   mountingOptions(serve);
   verb(
     "status [path]",
-    "say which server runs, its kernels and who is connected; of a path, how the file stands",
+    "say which server runs, its kernels and who is connected; of a path, how the file stands, or those below the folder",
     (flags, path) =>
       path === ""
         ? import("./status-command.ts").then(({ showStatus }) => showStatus(terminal, flags))

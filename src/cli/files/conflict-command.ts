@@ -2,7 +2,7 @@ import { KumikoError } from "../../base/index.ts";
 import { printJson } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import { counted } from "../home/counted.ts";
-import { type FileConflict, printConflict, sideOf } from "../home/file-answer.ts";
+import { printConflict, sideOf } from "../home/file-answer.ts";
 import type { HomeFlags } from "../home/options.ts";
 import { bold, dim } from "../home/paint.ts";
 import { targetFrom, withShownPaths } from "../home/paths.ts";
@@ -11,7 +11,7 @@ import { type Caller, withKernel } from "../home/with-kernel.ts";
 import { decodeNamed, readNamedBytes } from "../input.ts";
 import type { Terminal } from "../terminal.ts";
 import { callFileTool } from "./call-file-tool.ts";
-import { checkThere } from "./status-file.ts";
+import { type Standing, standingOf } from "./status-file.ts";
 
 /** The exit code is 1 when there are some. */
 export function listConflicts(
@@ -19,10 +19,9 @@ export function listConflicts(
   given: string,
   flags: HomeFlags,
 ): Promise<number> {
-  const input = given === "" ? {} : { path: targetFrom(terminal, given) };
+  const path = given === "" ? undefined : targetFrom(terminal, given);
   const run = async (kernel: OpenKernel, caller: Caller): Promise<number> => {
-    const answer = await conflictsOf(kernel, caller, input);
-    if (input.path !== undefined) await checkThere(kernel, caller, input.path, answer);
+    const answer = await conflictsOf(kernel, caller, path);
     const shown = await withShownPaths(terminal, kernel, answer.conflicts);
     const conflicts = answer.conflicts.map((each, at) => ({ ...each, path: shown[at]!.block_id }));
     if (flags.json) await printJson(terminal, { ok: true, counted_from: 0, conflicts });
@@ -35,32 +34,22 @@ export function listConflicts(
     }
     return conflicts.length > 0 ? exitCode.different : exitCode.fine;
   };
-  return withKernel(terminal, flags, "kumiko conflicts", run, input);
-}
-
-interface Standing {
-  readonly files: readonly {
-    readonly path: string;
-    readonly block_id?: string;
-    readonly status: string;
-  }[];
-  readonly conflicts: FileConflict[];
+  return withKernel(terminal, flags, "kumiko conflicts", run, { path });
 }
 
 /** Without a server nobody has looked at the disk yet: what is new there may be in conflict. */
 async function conflictsOf(
   kernel: OpenKernel,
   caller: Caller,
-  input: { readonly path?: string },
+  path: string | undefined,
 ): Promise<Standing> {
-  const ask = (): Promise<Standing> => callFileTool(kernel, caller, "file_status", input);
-  const found = await ask();
+  const found = await standingOf(kernel, caller, path);
   const unseen = found.files.filter(({ status }) => status === "both_changed");
-  for (const { path, block_id = "" } of unseen) {
+  for (const { path: file, block_id = "" } of unseen) {
     const mount = block_id.slice(0, block_id.indexOf("~"));
-    await callFileTool(kernel, caller, "file_load", { path: `${mount}/${path}` });
+    await callFileTool(kernel, caller, "file_load", { path: `${mount}/${file}` });
   }
-  return unseen.length > 0 ? ask() : found;
+  return unseen.length > 0 ? standingOf(kernel, caller, path) : found;
 }
 
 /**
@@ -126,7 +115,7 @@ export async function resolveConflict(
 /** On which side are the lines that the caller wrote. */
 async function ownSide(kernel: OpenKernel, caller: Caller, conflict: string): Promise<string> {
   const { actor } = caller;
-  const { conflicts } = await callFileTool<Standing>(kernel, caller, "file_status", {});
+  const { conflicts } = await standingOf(kernel, caller);
   const found = conflicts.find((each) => each.conflict === conflict);
   // That it is not there is for the tool to say.
   if (found === undefined) return "mine";

@@ -1,4 +1,6 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { realPlace } from "../../app/folders.ts";
 import { printJson } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import { type FileConflict, printFileStatus } from "../home/file-answer.ts";
@@ -10,12 +12,18 @@ import type { OwnFlags } from "../doors/place.ts";
 import type { Terminal } from "../terminal.ts";
 import { callFileTool } from "./call-file-tool.ts";
 
-interface Standing {
-  readonly files: readonly { readonly path: string; readonly block_id?: string }[];
+interface StandingFile {
+  readonly path: string;
+  readonly block_id?: string;
+  readonly status: string;
+}
+
+export interface Standing {
+  readonly files: readonly StandingFile[];
   readonly conflicts: readonly FileConflict[];
 }
 
-/** How one file stands: whether block and disk are the same, who is ahead, what is in conflict. */
+/** How a file stands, or those below a folder: whether block and disk are the same, who is ahead, what is in conflict. */
 export function showFileStatus(
   terminal: Terminal,
   given: string,
@@ -24,8 +32,7 @@ export function showFileStatus(
   const asked = { wait: DEFAULT_WAIT, ...flags };
   const path = targetFrom(terminal, given);
   const run = async (kernel: OpenKernel, caller: Caller): Promise<number> => {
-    const answer = await callFileTool<Standing>(kernel, caller, "file_status", { path });
-    await checkThere(kernel, caller, path, answer);
+    const answer = await standingOf(kernel, caller, path);
     if (flags.json) await printJson(terminal, { ok: true, counted_from: 0, ...answer });
     else {
       const shown = await withShownPaths(terminal, kernel, answer);
@@ -37,8 +44,39 @@ export function showFileStatus(
   return withKernel(terminal, asked, "kumiko status", run, { path });
 }
 
+/** Of a file, of all below a folder that have blocks, or of all that have blocks. */
+export async function standingOf(
+  kernel: OpenKernel,
+  caller: Caller,
+  path?: string,
+): Promise<Standing> {
+  const isBelow = path === undefined ? undefined : await below(kernel, path);
+  const isOne = path !== undefined && isBelow === undefined;
+  const input = isOne ? { path } : {};
+  const answer = await callFileTool<Standing>(kernel, caller, "file_status", input);
+  if (isOne) await checkThere(kernel, caller, path, answer);
+  if (isBelow === undefined) return answer;
+  return { files: answer.files.filter(isBelow), conflicts: answer.conflicts.filter(isBelow) };
+}
+
+/** Whether a file is below a folder; undefined when the path is none of a mounted folder. */
+async function below(
+  kernel: OpenKernel,
+  path: string,
+): Promise<((file: Partial<StandingFile>) => boolean) | undefined> {
+  if (!existsSync(path) || !statSync(path).isDirectory()) return undefined;
+  const mounts = await kernel.ask((each) => each.mounts());
+  const folders = new Map(mounts.map(({ mount, folder }) => [mount, folder]));
+  const place = join(await realPlace(path), "/");
+  if (!mounts.some(({ folder }) => place.startsWith(join(folder, "/")))) return undefined;
+  return ({ block_id = "", path: file = "" }) => {
+    const folder = folders.get(block_id.slice(1, block_id.indexOf("~")));
+    return folder !== undefined && join(folder, file).startsWith(place);
+  };
+}
+
 /** What is neither a block nor on disk is a slip: it is said what comes near. */
-export async function checkThere(
+async function checkThere(
   kernel: OpenKernel,
   caller: Caller,
   path: string,

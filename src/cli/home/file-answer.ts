@@ -93,7 +93,7 @@ export function printFileStatus(
       ...(why === undefined ? [] : [`  ${styled(terminal, "red", why)}`]),
     ];
   });
-  if (lines.length === 0) lines.push(dim(terminal, "no file has a block yet"));
+  if (lines.length === 0) lines.push(dim(terminal, "no file there has a block yet"));
   const conflicts = answer["conflicts"] as readonly FileConflict[];
   return [...lines, ...conflicts.flatMap((each) => ["", ...printConflict(terminal, each)])];
 }
