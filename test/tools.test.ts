@@ -244,6 +244,10 @@ describe("block tools", () => {
     );
     await call("ann", "block_rollback", { block_id, version: 1 });
     expect(await textOf(kernel, block_id)).toBe("one\ntwo\nthree\n");
+    // Where it says so already, nobody's lines become another's.
+    const blame = await call("ann", "block_blame", { block_id });
+    await call("claude", "block_rollback", { block_id, version: 1 });
+    expect(await call("ann", "block_blame", { block_id })).toEqual(blame);
   });
 
   test("unknown arguments, tools and blocks are refused with what would help", async () => {

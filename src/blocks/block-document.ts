@@ -246,9 +246,10 @@ export class BlockDocument implements EditTarget, Disposable {
     return recordedCommit(this.#state.record, version);
   }
 
-  /** The splices that make the text what it was; commit them as an Edit. */
+  /** The splices that make the text what it was; commit them as an Edit. None where others wrote the same again. */
   translateRollback(version: number): Splice[] {
     this.#checkVersion(version);
+    if (this.read(version) === this.read()) return [];
     return splicesBack(changesSince(this.#state, version), this.#state.record.inserted);
   }
 

@@ -525,8 +525,9 @@ describe("versions", () => {
         const splices = document.translateRollback(version);
         const removed = splices.reduce((sum, { remove }) => sum + remove, 0);
         const inserted = splices.reduce((sum, { insert }) => sum + insert.length, 0);
-        expect(removed).toBe(now.difference(then).size);
-        expect(inserted).toBe(then.difference(now).size);
+        const isSame = oracle.text(version) === oracle.text();
+        expect(removed).toBe(isSame ? 0 : now.difference(then).size);
+        expect(inserted).toBe(isSame ? 0 : then.difference(now).size);
         history.commit(splices, history.stamp("amy"));
         expect(document.read()).toBe(oracle.text(version));
         expect(now.intersection(then).isSubsetOf(new Set(oracle.visible()))).toBe(true);

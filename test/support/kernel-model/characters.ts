@@ -72,8 +72,9 @@ export class ModelText {
     return { wanted, stayed };
   }
 
-  /** What a version showed: what is still there stays, what is not is written anew. */
+  /** What a version showed: what is still there stays, what is not is written anew; all of it stays where it says the same. */
   ifRolledBack(version: number): Wanted {
+    if (this.read(version) === this.read()) return this.visible();
     const [now, then] = [new Set(this.visible()), new Set(this.visible(version))];
     return this.#all.filter((one) => then.has(one)).map((one) => (now.has(one) ? one : one.text));
   }
