@@ -77,6 +77,10 @@ describe("what the command says of files", () => {
     const nothing = (await run("undo", "v.txt")).err;
     expect(nothing).toMatch(/^kumiko: There is no Edit of \S+ in v\.txt that could be undone\.\n$/);
     expect((await run("undo", "--of-actor", "disk")).err).toContain("disk has no Edit");
+    await run("file", "create", "made.txt", "--content", "m\n");
+    expect((await run("undo")).out).toMatch(
+      /^undid \S+ of ann .*\nmade\.txt is now version 2\n {2}the file is gone again: that Edit had made it\n---/,
+    );
     const help = (await run("undo", "--help")).out;
     expect(help).toContain("[edit-or-block-or-path]");
     expect(help).not.toMatch(/block_|file_/);

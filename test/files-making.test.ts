@@ -70,10 +70,12 @@ describe("the Edit that made a file", () => {
       facts: { operation: "delete" },
     });
     expect(mounted.read("new.txt")).toBe("new\n");
-    await mounted.call("block_undo", claudes, ann);
+    const undone = await mounted.call("block_undo", claudes, ann);
     expect(existsSync(mounted.path("new.txt"))).toBe(false);
-    await mounted.call("block_redo", {}, ann);
+    expect(undone).toMatchObject({ blocks: [{ path: "new.txt", gone: true }] });
+    const redone = await mounted.call("block_redo", {}, ann);
     expect(mounted.read("new.txt")).toBe("new\n");
+    expect(redone).not.toMatchObject({ blocks: [{ gone: true }] });
     await mounted.call("block_undo", {}, claude);
     expect(existsSync(mounted.path("new.txt"))).toBe(false);
   });
@@ -82,8 +84,9 @@ describe("the Edit that made a file", () => {
     await using mounted = await Mounted.with(MANUAL);
     await mounted.call("file_create", { path: "new.txt", content: "new\n" }, ann);
     await mounted.call("file_save", {}, ann);
-    await mounted.call("block_undo", {}, ann);
+    const undone = await mounted.call("block_undo", {}, ann);
     expect(mounted.read("new.txt")).toBe("new\n");
+    expect(undone).not.toMatchObject({ blocks: [{ gone: true }] });
     await mounted.call("file_save", {}, ann);
     expect(existsSync(mounted.path("new.txt"))).toBe(false);
   });

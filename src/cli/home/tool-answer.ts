@@ -112,14 +112,16 @@ interface FlippedBlock {
   readonly diff: string;
   readonly stayed: number;
   readonly file?: "moves" | "deletes";
+  readonly gone?: true;
 }
 
 function printFlip(terminal: Terminal, what: string, answer: Answer): string[] {
   const blocks = answer["blocks"] as readonly FlippedBlock[];
   return [
     `${what} ${bold(terminal, answer["flipped"])} of ${String(answer["actor"])} ${dim(terminal, `edit ${String(answer["edit"])}`)}`,
-    ...blocks.flatMap(({ block_id, version, diff, stayed, file }) => [
+    ...blocks.flatMap(({ block_id, version, diff, stayed, file, gone }) => [
       `${bold(terminal, block_id)} is now version ${version}`,
+      ...(gone === true ? ["  the file is gone again: that Edit had made it"] : []),
       ...(stayed > 0
         ? [
             `  ${stayed} characters of it stay as they are: others have removed or replaced them since`,

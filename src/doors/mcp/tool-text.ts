@@ -205,7 +205,8 @@ function patchText({ success, dry_run, edit, files }: Answer): string {
 
 function flipText(what: string, { edit, flipped, actor, blocks }: Answer): string {
   const rows = (blocks as readonly Answer[]).flatMap(
-    ({ block_id, path, version, diff, stayed }) => [
+    ({ block_id, path, version, diff, stayed, gone }) => [
+      ...(gone === true ? [`${text(path)} is deleted: that Edit had made it.`] : []),
       `${text(path ?? block_id)} is now version ${text(version)}${diff === "" ? ", its text is unchanged" : ":"}`,
       ...(diff === "" ? [] : [text(diff)]),
       ...(Number(stayed) > 0

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { KumikoError } from "../../base/index.ts";
 import type { Flipped, Invocation, Kernel } from "../../kernel/index.ts";
 import { writing } from "../define-tool.ts";
 
@@ -23,6 +24,7 @@ export const flipAnswer = z.strictObject({
         .enum(["moves", "deletes"])
         .optional()
         .describe("what the Edit did to the whole file, which is taken back or done again"),
+      gone: z.literal(true).optional().describe("the Edit had made this file, which is deleted"),
       stayed: z
         .int()
         .describe(
@@ -46,10 +48,29 @@ export async function showFlipped(
   const told = await Promise.all(
     blocks.map(async ({ block, ...rest }) => {
       const path = await pathOf(kernel, block);
-      return { block_id: block, ...(path !== undefined && { path }), ...rest };
+      const gone = path !== undefined && (await isGone(kernel, block));
+      return {
+        block_id: block,
+        ...(path !== undefined && { path }),
+        ...rest,
+        ...(gone && { gone: true as const }),
+      };
     }),
   );
   return { edit, flipped, actor: author, blocks: told };
+}
+
+/** Where files are saved by hand, it stays until then. */
+async function isGone(kernel: Kernel, block: string): Promise<boolean> {
+  if (!(await kernel.isUnmade(block))) return false;
+  try {
+    await kernel.onDisk(block);
+    return false;
+  } catch (error) {
+    // What cannot be read as text is there.
+    if (!(error instanceof KumikoError)) throw error;
+    return error.code === "not_on_disk";
+  }
 }
 
 /** Undefined for a block that is no file. */
