@@ -248,6 +248,14 @@ test("an argument that does not fit is answered with what would", async () => {
 test("a refusal says what to do next", async () => {
   using home = temporaryHome();
   const { run } = await project(home, { "plan.md": "one\n" });
+  // As grep has it.
+  const turned = await run("search", "one", "plan.md");
+  expect(turned).toMatchObject({ code: 2, out: "" });
+  expect(turned.err).toBe(
+    'kumiko: "plan.md" is one word too many; expected <query>. Quote text that has spaces. One file or block goes before it ' +
+      "(`kumiko search plan.md one`), those of a folder are meant by --path-prefix.\n",
+  );
+  expect((await run("search", "--help")).out).toContain("kumiko search <path-or-block> <query>");
   for (const verb of ["cat", "history", "status", "conflicts", "undo"])
     expect([verb, (await run(verb, "plam.md")).err]).toEqual([
       verb,

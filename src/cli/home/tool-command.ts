@@ -31,7 +31,7 @@ export type Input = { readonly [name: string]: unknown };
 
 /** Calls a tool of the kernel. Everything that is read from outside is read before the kernel is opened. */
 export async function runTool(terminal: Terminal, tool: ToolForm, call: ToolCall): Promise<number> {
-  const said = await gatherInput(terminal, call);
+  const said = await gatherInput(terminal, tool, call);
   const input = withTargets(terminal, tool.name, said);
   const { flags } = call;
   const { family, verb } = verbOf(tool);
@@ -136,9 +136,10 @@ function forPeople({ name }: ToolForm, input: Input): Input {
   return name === "block_read" ? { ...input, line_numbers: false } : input;
 }
 
-async function gatherInput(terminal: Terminal, call: ToolCall): Promise<Input> {
+async function gatherInput(terminal: Terminal, tool: ToolForm, call: ToolCall): Promise<Input> {
   const { args, flags } = call;
-  const named = withWords(call, (word) => isBlockId(word) || namesFile(terminal, word));
+  const isBlock = (word: string): boolean => isBlockId(word) || namesFile(terminal, word);
+  const named = withWords(tool, call, isBlock);
   const whole = flags["input"];
   const fromInput = typeof whole === "string" ? [whole] : [];
   const readers = [...fromInput, ...named.values()].filter((raw) => raw === "-");
@@ -183,6 +184,7 @@ async function wholeInput(terminal: Terminal, raw: string): Promise<object> {
 
 /** What was given by name, and the words for those that were not, in order. */
 function withWords(
+  { name: tool }: ToolForm,
   { args, words, given, flags }: ToolCall,
   isBlock: (word: string) => boolean,
 ): Map<string, unknown> {
@@ -203,9 +205,13 @@ function withWords(
   }
   if (rest.length > 0) {
     const expected = words.map(({ name }) => `<${name.replaceAll("_", "-")}>`).join(" ");
+    const turned = tool === "kernel_search" && given.length === 2 && isBlock(rest[0]!);
     throw new KumikoError(
       "invalid_argument",
-      `"${rest[0]}" is one word too many${expected === "" ? "" : `; expected ${expected}`}. Quote text that has spaces.`,
+      `"${rest[0]}" is one word too many${expected === "" ? "" : `; expected ${expected}`}. Quote text that has spaces.` +
+        (turned
+          ? ` One file or block goes before it (\`kumiko search ${rest[0]} ${given[0]}\`), those of a folder are meant by --path-prefix.`
+          : ""),
       { word: rest[0]! },
     );
   }

@@ -63,7 +63,7 @@ function defaultsOf(path: string, { name }: ToolForm, args: readonly ToolArgumen
   if (path === "search" && kinds !== undefined)
     return {
       input: { kinds: kinds.choices },
-      note: `Without --kinds it looks through all kinds. ${exit}`,
+      note: `Without --kinds it looks through all kinds; in one file or block: kumiko search <path-or-block> <query>. ${exit}`,
     };
   if (name === "kernel_search" || name === "block_search") return { input: {}, note: exit };
   if (name === "block_undo" || name === "block_redo")
