@@ -315,6 +315,15 @@ test("help is what --help says of a verb, and refuses what is none", async () =>
 });
 
 describe("what is not here", () => {
+  test("where no folder is mounted, it is said how to mean one that is", async () => {
+    using home = temporaryHome();
+    await home.run(["kernel", "new", "work"]);
+    const { code, err } = await home.run(["search", "x"]);
+    expect(code).toBe(2);
+    expect(err).toContain("There is no kernel main in ");
+    expect(err).toContain("Other folders' files are meant by their paths, or with --kernel: work.");
+  });
+
   test("is looked for in the other kernels, main first, when a folder got one of its own", async () => {
     using home = temporaryHome();
     const folder = join(home.folder.path, "work");

@@ -16,7 +16,7 @@ export function homeHint({ code, facts }: KumikoError): string | undefined {
     case "unknown_kernel":
       return facts["kernel"] === DEFAULT_KERNEL
         ? "This folder is not mounted: begin with `kumiko mount .` or `kumiko serve`; without a folder, with " +
-            "`kumiko context new <name>`. Another home is chosen with --home or $KUMIKO_HOME."
+            `\`kumiko context new <name>\`.${otherKernels(facts)} Another home is chosen with --home or $KUMIKO_HOME.`
         : `Make it with \`kumiko kernel new ${printedFact(facts["kernel"])}\`, or choose another with --kernel.`;
     case "unknown_context":
       return contextHint(printedFact(facts["context"]));
@@ -46,6 +46,12 @@ export function homeHint({ code, facts }: KumikoError): string | undefined {
     default:
       return undefined;
   }
+}
+
+function otherKernels({ kernels }: Facts): string {
+  return Array.isArray(kernels) && kernels.length > 0
+    ? ` Other folders' files are meant by their paths, or with --kernel: ${kernels.map(printedFact).join(", ")}.`
+    : "";
 }
 
 export function hasIt(kernel: string): string {
