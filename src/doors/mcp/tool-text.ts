@@ -188,13 +188,15 @@ function matchLines({ line, content, before, after }: Answer): string[] {
 
 function patchText({ success, dry_run, edit, files }: Answer): string {
   const rows = (files as readonly Answer[]).map((file) => {
-    const { path, block_id, version, hunks, since, error } = file;
+    const { path, block_id, version, since, error } = file;
+    const hunks = file["hunks"] as readonly Answer[];
     const name = path === null ? text(block_id) : `${text(block_id)} (${text(path)})`;
     if (error !== undefined)
       return `${name} cannot be patched: ${text((error as Answer)["message"])}`;
-    const places = (hunks as readonly Answer[]).map(({ line }) => text(line)).join(", ");
     const what = dry_run === true ? "can be patched" : `is now version ${text(version)}`;
-    return `${name} ${what}; hunks at lines ${places} (counted from 0).${sinceText(since)}`;
+    const lines = hunks.map(({ line }) => text(line)).join(", ");
+    const places = lines === "" ? "" : `; hunks at lines ${lines} (counted from 0)`;
+    return `${name} ${what}${becoming(file, dry_run === true)}${places}.${sinceText(since)}`;
   });
   const head =
     dry_run === true
@@ -203,10 +205,25 @@ function patchText({ success, dry_run, edit, files }: Answer): string {
   return [head, ...rows].join("\n");
 }
 
-function flipText(what: string, { edit, flipped, actor, blocks }: Answer): string {
+/** What becomes of a whole file when what an Edit did to it is taken back, or done again. */
+const flips = {
+  Undid: { moves: "was moved back", deletes: "is there again" },
+  "Brought back": { moves: "was moved again", deletes: "is deleted again" },
+};
+
+/** What becomes of a whole file. */
+function becoming({ deleted, moved_to: to }: Answer, dry: boolean): string {
+  if (deleted === true)
+    return dry ? " and deleted" : " and was deleted (block_undo brings it back)";
+  if (to === undefined) return "";
+  return ` and ${dry ? "" : "was "}moved to ${text(to)}`;
+}
+
+function flipText(what: keyof typeof flips, { edit, flipped, actor, blocks }: Answer): string {
   const rows = (blocks as readonly Answer[]).flatMap(
-    ({ block_id, path, version, diff, stayed, gone }) => [
+    ({ block_id, path, version, diff, stayed, file, gone }) => [
       ...(gone === true ? [`${text(path)} is deleted: that Edit had made it.`] : []),
+      ...(file === undefined ? [] : [`${text(path)} ${flips[what][file as "moves" | "deletes"]}.`]),
       `${text(path ?? block_id)} is now version ${text(version)}${diff === "" ? ", its text is unchanged" : ":"}`,
       ...(diff === "" ? [] : [text(diff)]),
       ...(Number(stayed) > 0
