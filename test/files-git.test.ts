@@ -12,6 +12,7 @@ const start = Array.from({ length: 10 }, (_, at) => `line ${at}`);
 const textOf = (lines: readonly string[]): string => `${lines.join("\n")}\n`;
 const HERE = textOf(start);
 const OTHER = textOf(start.with(2, "OTHER"));
+const PATIENT = { timeout: 20_000 };
 const SLOW = "a.txt filter=slow\n";
 
 let mounted: Mounted;
@@ -156,21 +157,21 @@ test.each(["above the folder", "elsewhere"])(
   "what git checks out is one Edit, also where it keeps its index %s",
   async (place) => {
     using outside = temporaryFolder();
-    const repository = join(outside.path, "repository");
-    const run = gitIn(repository);
+    const top = join(outside.path, "repository");
+    const atTop = gitIn(top);
     for (const path of ["a.txt", "b.txt"]) outside.write(`repository/below/${path}`, HERE);
     outside.write("repository/.gitattributes", "b.txt filter=slow\n");
-    run("init", "-q", "-b", "main");
-    run("add", "-A");
-    run("commit", "-qm", "one");
-    const tree = place === "elsewhere" ? join(outside.path, "tree") : repository;
-    if (tree !== repository) run("worktree", "add", "-q", tree, "-b", "third");
+    atTop("init", "-q", "-b", "main");
+    atTop("add", "-A");
+    atTop("commit", "-qm", "one");
+    const tree = place === "elsewhere" ? join(outside.path, "tree") : top;
+    if (tree !== top) atTop("worktree", "add", "-q", tree, "-b", "third");
     mounted = await Mounted.with({}, { watch: true, folder: join(tree, "below") });
-    const git = gitIn(tree);
-    git("checkout", "-q", "-b", "other");
+    const inTree = gitIn(tree);
+    inTree("checkout", "-q", "-b", "other");
     for (const path of ["a.txt", "b.txt"]) await replace(path, "line 2", "OURS");
     const before = await authors();
-    git("commit", "-qam", "two");
+    inTree("commit", "-qam", "two");
     for (const branch of ["main", "other"]) {
       const program = await begun("smudge", `git checkout -q --detach ${branch}`);
       // Longer than a file takes to come to rest.
@@ -179,7 +180,8 @@ test.each(["above the folder", "elsewhere"])(
       await program.goOn();
       // Who asks for one of them by a tool has that one taken in at once.
       const wanted = branch === "other" ? textOf(start.with(2, "OURS")) : HERE;
-      for (const path of ["a.txt", "b.txt"]) await expect.poll(() => told(path)).toBe(wanted);
+      for (const path of ["a.txt", "b.txt"])
+        await expect.poll(() => told(path), PATIENT).toBe(wanted);
       const [ofA, ofB] = await Promise.all(["a.txt", "b.txt"].map(newestEdit));
       expect(ofA).toBe(ofB);
     }

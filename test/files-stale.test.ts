@@ -209,6 +209,6 @@ test("git takes nothing of what is saved while it works, and nobody takes what i
   const wanted = textOf(start.with(2, "OTHER").with(8, "OURS 8"));
   expect(await mounted.text("b.txt")).toBe(wanted);
   // What the watch took in first it saves afterwards.
-  await expect.poll(() => mounted.read("b.txt")).toBe(wanted);
+  await expect.poll(() => mounted.read("b.txt"), { timeout: 20_000 }).toBe(wanted);
   expect(await conflicts(mounted)).toEqual([]);
 });

@@ -38,8 +38,8 @@ export interface FileSourceOptions {
   onRecorded(error?: unknown): void;
   /** What a program wrote to a file just when it was replaced could not be taken in. */
   onLost(path: string, error: unknown): void;
-  /** When git has its locks is not known at once. */
-  onGitUnwatched(folder: string, error: unknown): void;
+  /** When git has its locks is known at once, or why it is not. */
+  onGitWatch(folder: string, error?: unknown): void;
   readonly largest: number;
   /** Whether files are written only when somebody says so. */
   readonly manual: boolean;
@@ -88,7 +88,7 @@ export class FileSource implements AsyncDisposable {
     });
     this.git = new GitLooks({
       root: disk.root,
-      onUnwatched: (folder, error) => options.onGitUnwatched(folder, error),
+      onWatch: (folder, error) => options.onGitWatch(folder, error),
     });
     const records = new Records({ kernel, ledger, conflicts });
     const syncing = new Syncing({

@@ -13,8 +13,8 @@ beforeEach(() => {
   folder = temporaryFolder();
   looks = new GitLooks({
     root: folder.path,
-    onUnwatched: (path, error) => {
-      throw new Error(path, { cause: error });
+    onWatch: (path, error) => {
+      if (error !== undefined) throw new Error(path, { cause: error });
     },
   });
   onTestFinished(() => {

@@ -17,8 +17,8 @@ export interface GitFile {
 export interface GitLooksPorts {
   /** The real path of a folder with files of repositories. */
   readonly root: string;
-  /** Git's folder cannot be watched. */
-  readonly onUnwatched: (folder: string, error: unknown) => void;
+  /** Git's folder is watched, or why it is not. */
+  readonly onWatch: (folder: string, error?: unknown) => void;
 }
 
 interface Followed {
@@ -113,7 +113,7 @@ export class GitLooks implements Disposable {
     watcher.on("error", (error) => {
       watcher.close();
       if (this.#followed.get(folder)?.watcher === watcher) this.#followed.delete(folder);
-      this.#ports.onUnwatched(folder, error);
+      this.#ports.onWatch(folder, error);
     });
     const { ino: inode, birthtimeNs: born } = found;
     this.#followed.set(folder, { times, watcher, inode, born });
@@ -122,10 +122,12 @@ export class GitLooks implements Disposable {
 
   #watch(folder: string): FSWatcher | undefined {
     try {
-      return watch(folder, { persistent: false });
+      const watcher = watch(folder, { persistent: false });
+      this.#ports.onWatch(folder);
+      return watcher;
     } catch (error) {
       // Gone since.
-      if (!hasCode(error, "ENOENT")) this.#ports.onUnwatched(folder, error);
+      if (!hasCode(error, "ENOENT")) this.#ports.onWatch(folder, error);
       return undefined;
     }
   }

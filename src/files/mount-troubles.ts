@@ -105,7 +105,8 @@ export class MountTroubles {
   }
 
   /** What is saved while git is at work there may be taken out, if its next command is fast. */
-  ofGit(folder: string, cause: unknown): void {
+  ofGit(folder: string, cause?: unknown): void {
+    if (cause === undefined) return this.over(`git ${folder}`);
     const why = `${folder} cannot be watched: what is saved here while git changes files may be taken out by it. ${messageOf(cause)}`;
     this.came(`git ${folder}`, this.#error(why, { path: folder }, { cause }));
   }

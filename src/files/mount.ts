@@ -135,7 +135,7 @@ export class Mount implements AsyncDisposable {
         }),
         onRecorded: (error) => troubles.ofRecords(error),
         onLost: (path, error) => troubles.ofLost(path, error),
-        onGitUnwatched: (path, error) => troubles.ofGit(path, error),
+        onGitWatch: (path, error) => troubles.ofGit(path, error),
         rules: () => inForce.rules,
         get largest() {
           return inForce.largest;
