@@ -477,7 +477,7 @@ describe("conflicts", () => {
         const ways = {
           rpc: () => house.client(kind).executeTool(call),
           mcp: async () => mcpOutcome(await house.mcp(kind, "tools/call", call)),
-          command: () => commanded(house, ["resolve", conflict, "mine"]),
+          command: () => commanded(house, ["resolve", conflict, "memory"]),
         };
         const result = await outcome(ways[door]());
         const held = door === "mcp" && kind === "person" ? "agent" : kind;

@@ -56,7 +56,8 @@ export async function standingOf(
   const answer = await callFileTool<Standing>(kernel, caller, "file_status", input);
   if (isOne) await checkThere(kernel, caller, path, answer);
   if (isBelow === undefined) return answer;
-  return { files: answer.files.filter(isBelow), conflicts: answer.conflicts.filter(isBelow) };
+  const files = answer.files.filter(isBelow).toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  return { files, conflicts: answer.conflicts.filter(isBelow) };
 }
 
 /** Whether a file is below a folder; undefined when the path is none of a mounted folder. */
