@@ -18,13 +18,14 @@ const SLOW = "a.txt filter=slow\n";
 let mounted: Mounted;
 afterEach(() => mounted[Symbol.asyncDispose]());
 
+const BY = ["-c", "user.name=a", "-c", "user.email=a@b"];
+
 function gitIn(cwd: string): (...args: string[]) => string {
-  const by = ["-c", "user.name=a", "-c", "user.email=a@b"];
-  return (...args) => execFileSync("git", [...by, ...args], { cwd, encoding: "utf8" });
+  return (...args) => execFileSync("git", [...BY, ...args], { cwd, encoding: "utf8" });
 }
 
 function git(...args: string[]): string {
-  return gitIn(mounted.folder)(...args);
+  return mounted.run("git", ...BY, ...args);
 }
 
 /** Two branches, of which the other one has another line in both files. */

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { kernelOfFolder } from "../../src/app/folders.ts";
 import { HomeFolder } from "../../src/app/index.ts";
@@ -145,7 +145,19 @@ export class Mounted implements AsyncDisposable {
 
   /** A real program in the folder. */
   run(program: string, ...args: string[]): string {
+    if (program === "git") this.#nextTick();
     return execFileSync(program, args, { cwd: this.folder, encoding: "utf8" });
+  }
+
+  /** Of what was saved in the tick of the file system's clock in which git begins, nobody can tell that git has seen it. */
+  #nextTick(): void {
+    const probe = join(this.home, "tick");
+    const written = (): bigint => {
+      writeFileSync(probe, "");
+      return statSync(probe, { bigint: true }).mtimeNs;
+    };
+    const first = written();
+    while (written() === first);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
