@@ -42,7 +42,7 @@ async function patched(place: string, step: number): Promise<boolean> {
 }
 
 it(
-  "a patch that dies at any step loses nothing, and what was done of it can be taken back",
+  "a patch that dies at any step loses nothing, says what it did not come to, and can be taken back",
   { timeout: LONG },
   async () => {
     using place = temporaryFolder();
@@ -62,11 +62,30 @@ it(
       isDone = await patched(place.path, steps);
       await using mounted = await Mounted.at(place.path);
       if (isDone) expect(disk(mounted)).toEqual(AFTER);
+      await expectTold(mounted, `step ${steps}`);
       await expectRestorable(mounted, blocks, `step ${steps}`);
     }
     expect(steps).toBeGreaterThan(7);
   },
 );
+
+/** What the next process says of it is what is to be done still. */
+async function expectTold(mounted: Mounted, step: string): Promise<void> {
+  await mounted.mounts.watched();
+  const left = [
+    ...(existsSync(mounted.path("c.txt")) ? ["c.txt is to be moved to deep/d.txt"] : []),
+    ...(existsSync(mounted.path("old.txt")) ? ["old.txt is to be deleted"] : []),
+  ];
+  const told = left.length === 0 ? [] : [expect.stringContaining(`done: ${left.join(", ")}. Do`)];
+  expect([step, troublesOf(mounted)]).toEqual([step, told]);
+}
+
+function troublesOf(mounted: Mounted): string[] {
+  return mounted.mounts
+    .first()
+    .troubles()
+    .map(({ message }) => message);
+}
 
 async function expectRestorable(
   mounted: Mounted,
@@ -88,6 +107,8 @@ async function expectRestorable(
   const undoing = mounted.call("block_undo", { actor: "claude" }, ann);
   const undone = await undoing.catch((error: unknown) => error as Answer);
   if ("code" in undone) expect([step, undone["code"]]).toEqual([step, "nothing_to_undo"]);
+  // Nobody has to be told any more of what was taken back.
+  else expect([step, troublesOf(mounted)]).toEqual([step, []]);
   // What the journal had not heard of yet looks as if another program had done it.
   if (!existsSync(mounted.path("old.txt")))
     await mounted.call("file_save", { path: "old.txt" }, ann);

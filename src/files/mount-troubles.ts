@@ -11,6 +11,9 @@ import type { WatchTrouble } from "./watch-trouble.ts";
 /** As many are kept; of each that comes it is told. */
 const MOST = 100;
 
+/** The id of an Edit that undoes or redoes another ends with that one's. */
+const FLIPPING = /^e[^-]+-\d+-(undoes|redoes)-/;
+
 interface Trouble {
   readonly error: KumikoError;
   /** Whether it is so still; without it, until somebody says that it is over. */
@@ -84,6 +87,20 @@ export class MountTroubles {
     }
   }
 
+  /** What an earlier process had begun to do with whole files, and what is `left` of it to do; undefined when it was flipped. */
+  ofCutOff(edit: string, left?: () => readonly string[]): void {
+    const what = `cut off ${edit.replace(FLIPPING, "")}`;
+    if (left === undefined) return this.over(what);
+    const why =
+      `Edit ${edit} was cut off when an earlier process ended. Still to be done: ${left().join(", ")}. ` +
+      "Do that with file_move and file_delete, or take back what was done with block_undo.";
+    return this.came(
+      what,
+      this.#error(why, { edit }, { code: "done_in_part" }),
+      () => left().length > 0,
+    );
+  }
+
   /** What was saved is in place; whether a power cut leaves it there. */
   ofSettling(path: string, cause?: unknown): void {
     if (cause === undefined) return this.over("settling");
@@ -137,7 +154,7 @@ export class MountTroubles {
     {
       code = "file_unreadable",
       cause,
-    }: { code?: "root_gone" | "file_unreadable"; cause?: unknown } = {},
+    }: { code?: "root_gone" | "file_unreadable" | "done_in_part"; cause?: unknown } = {},
   ): KumikoError {
     const { mount, root } = this.#options;
     return new KumikoError(code, sentence, { mount, root, ...facts }, { cause });

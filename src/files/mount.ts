@@ -1,6 +1,6 @@
 import { type Clock, compileGlob, KumikoError, type Timers } from "../base/index.ts";
 import { unifiedDiff } from "../blocks/index.ts";
-import type { CallerKind, Decision, FileIndex, Kernel } from "../kernel/index.ts";
+import type { CallerKind, Decision, FileIndex, FileStep, Kernel } from "../kernel/index.ts";
 import type { FileOperation, FolderRules } from "../permission/index.ts";
 import type { Conflicts } from "./conflicts.ts";
 import { Folder } from "./contained.ts";
@@ -226,6 +226,32 @@ export class Mount implements AsyncDisposable {
         if (error.code !== "file_absent") this.#troubles.came(`sweep ${path}`, error);
       }
     }
+  }
+
+  /** What an earlier process had begun to do with whole files, some of this folder, when it died. */
+  cutOff(edit: string, steps: readonly FileStep[]): void {
+    const left = (): string[] => steps.flatMap((step) => this.#leftOf(step) ?? []);
+    if (left().length > 0) this.#troubles.ofCutOff(edit, left);
+  }
+
+  /** What is still to become of a file, in words. */
+  #leftOf({ block, to }: FileStep): string | undefined {
+    const { files, disk } = this.source;
+    const file = files.of(block);
+    if (file === undefined) return undefined;
+    const { path } = file;
+    const now = disk.kindAt(path) === "file" ? `@${this.name}/${path}` : undefined;
+    if (now === to) return undefined;
+    if (to === undefined) return `${path} is to be deleted`;
+    const there = to.slice(to.indexOf("/") + 1);
+    if (now !== undefined) return `${path} is to be moved to ${there}`;
+    // Where it was moved before its block could say so, a new block has it.
+    return disk.kindAt(there) === "absent" ? `${there} is to be there` : undefined;
+  }
+
+  /** An Edit was undone or redone: what was cut off of it is of no interest any more. */
+  flipped(edit: string): void {
+    this.#troubles.ofCutOff(edit);
   }
 
   async #changed(part: EpochPart): Promise<void> {

@@ -194,6 +194,7 @@ export class MountsPort implements FilePort {
 
   async flipped(edit: string, active: boolean): Promise<void> {
     const { conflicts } = this.#mounts;
+    for (const mount of this.#mounts.list()) mount.flipped(edit);
     for (const block of await conflicts.flipped(edit, active)) {
       const file = this.#mounts.fileOf(block)?.file;
       if (file?.synced !== undefined) file.waits = conflicts.list(block).some(isUndecided);

@@ -73,6 +73,7 @@ export class Mounts implements AsyncDisposable {
     const wanted = await mounts.kept.wanted();
     await mounts.#leaveAllBut(wanted.map(([, { root }]) => root));
     for (const [name, settings] of wanted) await mounts.#tryToOpen(name, settings);
+    if (options.watch) mounts.#starting.push(mounts.#tellCutOff());
     mounts.#retryLater();
     return mounts;
   }
@@ -277,6 +278,17 @@ export class Mounts implements AsyncDisposable {
     if (this.#spares !== undefined) closing.use(this.#spares);
     closing.defer(async () => void (await Promise.all(this.#starting)));
     for (const mount of this.#mounts.values()) closing.use(mount);
+  }
+
+  /** When it is known what became of files meanwhile. A command that is gone in a moment leaves it to a server to tell that. */
+  async #tellCutOff(): Promise<void> {
+    const { underWay } = this.kernel;
+    await Promise.all(this.#starting);
+    for (const { edit, steps } of await underWay.cutOff()) {
+      if (!steps.every(({ block }) => this.isMounted(mountOf(block)))) continue;
+      for (const mount of this.list()) mount.cutOff(edit, steps);
+      await underWay.forget(edit);
+    }
   }
 
   async #tryToOpen(name: string, settings: MountSettings): Promise<void> {

@@ -85,7 +85,8 @@ export async function plannedReturn(
       : going.bringBack(invocation, file, how);
     return (await done).version;
   };
-  return { change: "deletes", carryOut };
+  const to = flip.active ? undefined : `@${mount.name}/${file.path}`;
+  return { change: "deletes", to, carryOut };
 }
 
 /** A file that somebody moved is to go back, or to go there again. */
@@ -102,7 +103,7 @@ export async function plannedWayBack(
   const how = flipOf(flip);
   const carryOut = async (): Promise<number> =>
     (await going.move(invocation, file, { from, to, how })).version;
-  return { change: "moves", carryOut };
+  return { change: "moves", to: `@${mount.name}/${to}`, carryOut };
 }
 
 async function checkThere({ source }: Mount, file: MountedFile): Promise<void> {

@@ -63,6 +63,8 @@ export interface PlannedGoing {
 /** The undoing of what was done to a whole file, or its redoing: it may and can be now. */
 export interface PlannedFlip {
   readonly change: WholeFileChange;
+  /** What tools take for where the file is to be then; undefined when it is to be gone. */
+  readonly to: string | undefined;
   /** Gives the block's version. */
   carryOut(): Promise<number>;
 }

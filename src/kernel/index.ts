@@ -4,6 +4,7 @@ export type { ShownBlock } from "./block-views.ts";
 export type { NewBlock } from "./block-writing.ts";
 export type { Applied, AppliedChange } from "./commit/door.ts";
 export type { ContextInfo } from "./contexts.ts";
+export type { FileStep } from "./edits-under-way.ts";
 export type {
   AboutToBe,
   FilePort,

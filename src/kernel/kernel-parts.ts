@@ -9,6 +9,7 @@ import { OtherServers } from "./commit/other-servers.ts";
 import { Contexts } from "./contexts.ts";
 import { toEvent } from "./flow/feed.ts";
 import { FlowBus } from "./flow/flow-bus.ts";
+import { EditsUnderWay } from "./edits-under-way.ts";
 import { type Authorise, Gate } from "./gate.ts";
 import { Listing } from "./listing.ts";
 import { LiveDocuments } from "./live-documents.ts";
@@ -72,6 +73,7 @@ export class KernelParts {
   readonly search: Search;
   readonly undo: Undo;
   readonly once: Once;
+  readonly underWay: EditsUnderWay;
   readonly purge: Purge;
   readonly replicas: Replicas;
   readonly #quarantine: Quarantine;
@@ -234,12 +236,14 @@ export class KernelParts {
       options.search,
     );
     this.once = new Once(this.#door);
+    this.underWay = new EditsUnderWay(options.store);
     this.undo = new Undo({
       store: options.store,
       door: this.#door,
       appends: this.appends,
       authorise,
       own: this.#own,
+      underWay: this.underWay,
       newEdit: () => this.newEdit(),
       unmakes: async (block, edit) =>
         block.startsWith("@") &&

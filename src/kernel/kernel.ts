@@ -8,6 +8,7 @@ import type { NewBlock, StateChange, TextEdit } from "./block-writing.ts";
 import type { Applied } from "./commit/door.ts";
 import type { Contexts } from "./contexts.ts";
 import { doneInPart } from "./done-in-part.ts";
+import type { EditsUnderWay } from "./edits-under-way.ts";
 import { diagnose, type Diagnosis } from "./doctor.ts";
 import type { FeedReader } from "./flow/feed.ts";
 import type { FlowReader } from "./flow/flow-bus.ts";
@@ -234,6 +235,11 @@ export class Kernel implements AsyncDisposable {
     } catch (error) {
       throw doneInPart(edit, why, error);
     }
+  }
+
+  /** Edits that move and delete files, as long as they do. */
+  get underWay(): EditsUnderWay {
+    return this.#parts.underWay;
   }
 
   /** Whether an Edit is not undone. */

@@ -10,6 +10,7 @@ import type { OwnEdits } from "./own-edits.ts";
 import type { EditRow, Store } from "./ports.ts";
 import { ReplayedText } from "./replayed-text.ts";
 import { type FlipText, WholeFlips } from "./whole-flips.ts";
+import type { EditsUnderWay } from "./edits-under-way.ts";
 
 export interface UndoRequest {
   /** Without it: the newest of `actor`. */
@@ -48,6 +49,7 @@ export interface UndoPorts {
   readonly appends: Appends;
   readonly authorise: Authorise;
   readonly own: OwnEdits;
+  readonly underWay: EditsUnderWay;
   newEdit(): string;
   /** Whether a block is a file that this Edit made and that nobody has written to since: without the Edit it is gone. */
   unmakes(block: string, edit: string): Promise<boolean>;
@@ -90,6 +92,7 @@ export class Undo {
     this.#wholeFlips = new WholeFlips({
       store,
       door,
+      underWay: ports.underWay,
       newFlip: (edit, active) => this.#newFlip(edit, active),
       plan: (invocation, flip) => ports.planFlip(invocation, flip),
     });

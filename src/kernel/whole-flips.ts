@@ -2,6 +2,7 @@ import { KeyedQueue, KumikoError } from "../base/index.ts";
 import type { CommitDoor } from "./commit/door.ts";
 import { doneInPart } from "./done-in-part.ts";
 import { type EditParts, type FilePart, partsOf } from "./edit-parts.ts";
+import type { EditsUnderWay } from "./edits-under-way.ts";
 import type { FileFlip } from "./file-edit.ts";
 import type { PlannedFlip } from "./files-port.ts";
 import { bySystem, type Invocation } from "./invocation.ts";
@@ -11,6 +12,7 @@ import type { Flipped, FlippedBlock } from "./undo.ts";
 export interface WholeFlipsPorts {
   readonly store: Store;
   readonly door: CommitDoor;
+  readonly underWay: EditsUnderWay;
   /** The id of a flip. */
   newFlip(edit: string, active: boolean): string;
   /** Looks whether it can be and the caller may. */
@@ -91,20 +93,26 @@ export class WholeFlips {
       const flip = { ...part, flips: row.edit, active, edit };
       planned.push([part, await this.#ports.plan(invocation, flip)]);
     }
-    const flipped = new Map<string, FlippedBlock>();
-    if (parts.texts.length > 0) {
-      const blocks = await flipText(invocation, { edit, active, blocks: parts.texts });
-      for (const each of blocks) flipped.set(each.block, each);
-      done.texts = parts.texts;
-    }
-    for (const [part, plan] of planned) {
-      const { block } = part;
-      const version = await plan.carryOut();
-      done.files.push(part);
-      const told = flipped.get(block) ?? { block, diff: "", stayed: 0 };
-      flipped.set(block, { ...told, version, file: plan.change });
-    }
-    return [...flipped.values()];
+    const steps = planned.map(([{ block }, { to }]) => ({ block, to }));
+    const run = async (): Promise<FlippedBlock[]> => {
+      const flipped = new Map<string, FlippedBlock>();
+      if (parts.texts.length > 0) {
+        const blocks = await flipText(invocation, { edit, active, blocks: parts.texts });
+        for (const each of blocks) flipped.set(each.block, each);
+        done.texts = parts.texts;
+      }
+      for (const [part, plan] of planned) {
+        const { block } = part;
+        const version = await plan.carryOut();
+        done.files.push(part);
+        const told = flipped.get(block) ?? { block, diff: "", stayed: 0 };
+        flipped.set(block, { ...told, version, file: plan.change });
+      }
+      return [...flipped.values()];
+    };
+    // One alone is done or not.
+    const isOne = parts.texts.length + steps.length === 1;
+    return isOne ? run() : this.#ports.underWay.during(edit, steps, run);
   }
 
   async #takeBack(wanted: Wanted, done: Done, why: unknown): Promise<void> {

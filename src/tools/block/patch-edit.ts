@@ -61,15 +61,22 @@ export class PatchEdit {
     const kernel = this.#kernel;
     const goes = this.#existing.some(({ going }) => going !== undefined);
     if (goes || this.#fresh.length > 0) await this.#tryAll();
-    let edit = goes ? await kernel.newFileEdit("patches") : undefined;
+    if (!goes) return this.#change(undefined, fingerprint);
+    const edit = await kernel.newFileEdit("patches");
+    const steps = this.#going().map(({ going }) => going!);
+    // The answer is kept when the files are gone.
+    return kernel.underWay.during(edit, steps, () => this.#change(edit, undefined));
+  }
+
+  async #change(inEdit: string | undefined, fingerprint: string | undefined): Promise<PatchAnswer> {
+    let edit = inEdit;
     let answer: PatchAnswer;
     try {
       for (const target of this.#fresh) edit = await this.#begin(target, edit);
-      // With files that go the answer is kept when they are gone.
-      answer = await this.#changeTexts(edit, goes ? undefined : fingerprint);
+      answer = await this.#changeTexts(edit, fingerprint);
       for (const target of this.#going()) await this.#go(target, answer.edit);
     } catch (error) {
-      if (edit !== undefined) await kernel.takeBack(edit, error);
+      if (edit !== undefined) await this.#kernel.takeBack(edit, error);
       throw error;
     }
     await this.#makeFiles();
