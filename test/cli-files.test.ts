@@ -266,6 +266,10 @@ describe.each(ways)("files by the command line (%s)", (way) => {
       "# Project\n",
       THREE,
     ]);
+    // What is printed of an Edit names it.
+    const [edit] = /e\S+-patches/.exec(undone)!;
+    expect(await project.fine(["redo", edit])).toContain("the file was moved again");
+    expect(await project.fine(["undo", edit])).toContain("the file was moved back");
   });
 
   test("paths are meant from where one stands, and shown from there", async () => {

@@ -128,7 +128,7 @@ function namedInPlaceOfEdit(
 
 /** Whether it is the name of an Edit; everything else in its place is a block or a file. */
 function namesEdit(word: string): boolean {
-  return /^e[^-\s/]+-\d+(-(undoes|redoes)-\S+)?$/.test(word);
+  return /^e[^-\s/]+-\d+(-(moves|deletes|patches)|-(undoes|redoes)-\S+)?$/.test(word);
 }
 
 /** Lines are numbered here, from 1, where a person reads them. */
