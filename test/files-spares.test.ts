@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -169,6 +170,18 @@ os.setxattr(sys.argv[1], 'system.posix_acl_default', packed)`,
 });
 
 describe("a mounted folder", () => {
+  it("is saved to as well when somebody empties the home's folder", async () => {
+    await using mounted = await Mounted.with({ "a.txt": "0\n" });
+    const staging = join(mounted.home, "kernels", mounted.kernel.id, "staging");
+    for (let round = 0; round < 4; round++) {
+      const change = { block_id: "a.txt", old: `${round}\n`, new: `${round + 1}\n` };
+      expect(await mounted.call("block_replace", change)).not.toHaveProperty("unsaved");
+      expect(mounted.read("a.txt")).toBe(`${round + 1}\n`);
+      if (round === 1) await vi.waitFor(() => expect(readdirSync(staging)).toHaveLength(2));
+      if (round === 1) rmSync(staging, { recursive: true });
+    }
+  });
+
   it("never shows how a file is saved, by whichever tool", async () => {
     await using mounted = await Mounted.with({ "a.txt": "one\ntwo\n", "b.txt": "b\n" });
     const told: string[] = [];

@@ -101,6 +101,7 @@ export class GitLooks implements Disposable {
     known?.watcher.close();
     this.#followed.delete(folder);
     if (this.#onLock === undefined || found === undefined) return undefined;
+    this.#leaveGone();
     const watcher = this.#watch(folder);
     if (watcher === undefined) return undefined;
     const times = lockTimesIn(folder);
@@ -118,6 +119,15 @@ export class GitLooks implements Disposable {
     const { ino: inode, birthtimeNs: born } = found;
     this.#followed.set(folder, { times, watcher, inode, born });
     return times;
+  }
+
+  /** Whoever makes a repository for a moment, as tests do, makes many. */
+  #leaveGone(): void {
+    for (const [folder, { watcher }] of this.#followed) {
+      if (statIfSeen(folder) !== undefined) continue;
+      watcher.close();
+      this.#followed.delete(folder);
+    }
   }
 
   #watch(folder: string): FSWatcher | undefined {

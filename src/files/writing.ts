@@ -53,7 +53,9 @@ export class Writing {
     for (let attempt = 1; ; attempt++) {
       const { synced } = file;
       if (synced === undefined ? !make : file.waits) return;
+      // One that is in nobody's way and could not be put in place is gone.
       const isReady =
+        attempt === 1 &&
         staged !== undefined &&
         staged.synced === synced &&
         staged.version === (await this.#ports.kernel.version(file.block));
