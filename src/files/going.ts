@@ -83,11 +83,16 @@ export class Going {
   async delete(
     invocation: Invocation,
     file: MountedFile,
-    { how, verify }: Part & { readonly verify?: (target: EditTarget) => void } = {},
+    {
+      how,
+      from = file.path,
+      verify,
+    }: Part & { readonly from?: string; readonly verify?: (target: EditTarget) => void } = {},
   ): Promise<Gone> {
     const { kernel, disk, files, conflicts, records, syncing, saving } = this.#ports;
     const gone = await files.queue.run([file.block], async () => {
       const own = how ?? (await this.#own("deletes"));
+      if (file.path !== from) throw movedOn(file, from);
       await syncing.catchUp(file);
       await saving.saveUnlessManual(file);
       if (file.synced === undefined) throw absent(this.#ports, file.path, file);

@@ -180,7 +180,10 @@ export class MountsPort implements FilePort {
     const { mount, file } = found;
     const before = await this.#pathAt(block, position - 1);
     const after = await this.#pathAt(block, position);
-    if (before === after) return plannedReturn(invocation, mount, file, flip);
+    if (before === after) {
+      const { text } = await this.#mounts.kernel.readAt(block, position);
+      return plannedReturn(invocation, mount, file, { flip, text });
+    }
     const [from, to] = active ? [before, after] : [after, before];
     return plannedWayBack(invocation, mount, file, { from, to, flip });
   }

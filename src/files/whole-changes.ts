@@ -1,4 +1,5 @@
 import { KumikoError } from "../base/index.ts";
+import type { EditTarget } from "../blocks/index.ts";
 import type {
   CallerKind,
   FileFlip,
@@ -39,12 +40,13 @@ export function plannedDeletion(
 ): PlannedGoing {
   const { going } = source;
   going.checkGoes(file);
-  const by = telling(invocation, `deletes ${file.path}`);
+  const { path: from } = file;
+  const by = telling(invocation, `deletes ${from}`);
   return {
     block: file.block,
     to: undefined,
     carryOut: async (edit, verify) =>
-      (await going.delete(by, file, { how: partOf(edit), verify })).version,
+      (await going.delete(by, file, { how: partOf(edit), from, verify })).version,
   };
 }
 
@@ -67,21 +69,24 @@ export function plannedMove(
   };
 }
 
-/** A file that somebody deleted is to come back, or to go again. */
+/** A file that somebody deleted is to come back, or to go again if it says what it said then. */
 export async function plannedReturn(
   invocation: Invocation,
   mount: Mount,
   file: MountedFile,
-  flip: FileFlip,
+  { flip, text }: { readonly flip: FileFlip; readonly text: string },
 ): Promise<PlannedFlip> {
   const { going } = mount.source;
+  const verify = (target: EditTarget): void => {
+    if (target.read() !== text) throw saysMore(file.path, flip.flips);
+  };
   mount.check(file.path, flip.active ? "delete" : "create", callerOf(invocation));
   if (flip.active) await checkThere(mount, file);
   else going.checkComesBack(file);
   const how = flipOf(flip);
   const carryOut = async (): Promise<number> => {
     const done = flip.active
-      ? going.delete(invocation, file, { how })
+      ? going.delete(invocation, file, { how, verify })
       : going.bringBack(invocation, file, how);
     return (await done).version;
   };
@@ -104,6 +109,14 @@ export async function plannedWayBack(
   const carryOut = async (): Promise<number> =>
     (await going.move(invocation, file, { from, to, how })).version;
   return { change: "moves", to: `@${mount.name}/${to}`, carryOut };
+}
+
+function saysMore(path: string, edit: string): KumikoError {
+  return new KumikoError(
+    "conflict",
+    `${path} says something else now than what Edit ${edit} deleted: look at it, and delete it with file_delete.`,
+    { path, edit },
+  );
 }
 
 async function checkThere({ source }: Mount, file: MountedFile): Promise<void> {

@@ -107,8 +107,13 @@ export class AttachedFiles {
   }
 
   /** An Edit was taken back that was not done whole: its files are to be what they were, and none is to be made. */
-  async takenBack({ blocks }: Flipped): Promise<void> {
-    await this.#port?.saved(blocks.map(({ block }) => block));
+  async takenBack(blocks: readonly string[]): Promise<void> {
+    await this.#port?.saved(blocks);
+  }
+
+  /** An undo was taken back that was not done whole: of its files, those that it had removed are made again. */
+  async broughtBack(blocks: readonly string[]): Promise<void> {
+    await this.#port?.restored({ actor: "system", kind: "system" }, blocks);
   }
 
   /** Makes files on disk whose blocks were made before. */

@@ -40,6 +40,11 @@ export class EditsUnderWay {
     }
   }
 
+  /** Whether it is just being carried out here. */
+  has(edit: string): boolean {
+    return this.#own.has(edit);
+  }
+
   /** What earlier processes left. */
   async cutOff(): Promise<{ readonly edit: string; readonly steps: readonly FileStep[] }[]> {
     const all = await this.#store.list(SPACE);
@@ -49,7 +54,7 @@ export class EditsUnderWay {
   }
 
   async forget(edit: string): Promise<void> {
-    this.#own.delete(edit);
     await this.#store.put(SPACE, edit, undefined);
+    this.#own.delete(edit);
   }
 }

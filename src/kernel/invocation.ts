@@ -1,4 +1,4 @@
-import { KumikoError } from "../base/index.ts";
+import { errorCodes, KumikoError } from "../base/index.ts";
 import type { UnsavedFile } from "./files-port.ts";
 import type { CallerKind } from "./gate.ts";
 
@@ -28,9 +28,12 @@ export interface Invocation {
   readonly trace?: string | undefined;
 }
 
-/** The kernel's own: it takes back what could not be done whole. */
+/**
+ * The kernel's own: it takes back what could not be done whole. In words of its own, which stay in the history of all that
+ * it takes back: the error's may quote a file that not everybody who reads those may read.
+ */
 export function bySystem(why: unknown): Invocation {
-  const because = why instanceof Error ? why.message : String(why);
+  const because = why instanceof KumikoError ? errorCodes[why.code] : "something unexpected failed";
   return { actor: "system", kind: "system", message: `It could not be done whole: ${because}` };
 }
 

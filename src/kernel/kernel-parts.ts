@@ -248,6 +248,8 @@ export class KernelParts {
       unmakes: async (block, edit) =>
         block.startsWith("@") &&
         this.views.look(block, ({ document }) => isAllBy(document, edit) && makes(document, edit)),
+      takenBack: (blocks, wasRedo) =>
+        wasRedo ? this.files.takenBack(blocks) : this.files.broughtBack(blocks),
       planFlip: (invocation, flip) => this.files.flip(invocation, flip),
     });
     this.purge = new Purge({

@@ -229,9 +229,10 @@ export class Kernel implements AsyncDisposable {
     const { store, files, undo } = this.#parts;
     if ((await store.edit(edit)) === undefined) return;
     try {
-      await files.during(async () =>
-        files.takenBack(await undo.flip("undo", bySystem(why), { edit })),
-      );
+      await files.during(async () => {
+        const { blocks } = await undo.flip("undo", bySystem(why), { edit });
+        await files.takenBack(blocks.map(({ block }) => block));
+      });
     } catch (error) {
       throw doneInPart(edit, why, error);
     }

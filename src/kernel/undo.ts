@@ -53,6 +53,8 @@ export interface UndoPorts {
   newEdit(): string;
   /** Whether a block is a file that this Edit made and that nobody has written to since: without the Edit it is gone. */
   unmakes(block: string, edit: string): Promise<boolean>;
+  /** The text of files is again what it was before an undo or a redo that failed. */
+  takenBack(blocks: readonly string[], wasRedo: boolean): Promise<void>;
   /** Looks whether what somebody did to a file can be undone or redone, and the caller may. */
   planFlip(invocation: Invocation, flip: FileFlip): Promise<PlannedFlip>;
 }
@@ -94,6 +96,7 @@ export class Undo {
       door,
       underWay: ports.underWay,
       newFlip: (edit, active) => this.#newFlip(edit, active),
+      takenBack: (blocks, wasRedo) => ports.takenBack(blocks, wasRedo),
       plan: (invocation, flip) => ports.planFlip(invocation, flip),
     });
   }

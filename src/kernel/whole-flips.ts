@@ -15,6 +15,8 @@ export interface WholeFlipsPorts {
   readonly underWay: EditsUnderWay;
   /** The id of a flip. */
   newFlip(edit: string, active: boolean): string;
+  /** Text was flipped back: an autosave may have written what it said meanwhile, or removed a file whose making was undone. */
+  takenBack(blocks: readonly string[], wasRedo: boolean): Promise<void>;
   /** Looks whether it can be and the caller may. */
   plan(invocation: Invocation, flip: FileFlip): Promise<PlannedFlip>;
 }
@@ -60,8 +62,10 @@ export class WholeFlips {
     wanted: Wanted,
     fingerprint: string | undefined,
   ): Promise<Flipped> {
-    const { store, door } = this.#ports;
+    const { store, door, underWay } = this.#ports;
     const { row, active, edit } = wanted;
+    // What it has not done yet would be done under an Edit that is undone.
+    if (underWay.has(row.edit) && invocation.kind !== "system") throw stillUnderWay(row.edit);
     return this.#flipping.run([row.edit], async () => {
       const earlier = await door.answered<Flipped>(invocation, fingerprint);
       if (earlier !== undefined) return earlier;
@@ -128,10 +132,19 @@ export class WholeFlips {
         { edit, active, parts },
         { texts: [], files: [] },
       );
+      await this.#ports.takenBack(done.texts, wanted.active);
     } catch (error) {
       throw doneInPart(wanted.edit, why, error);
     }
   }
+}
+
+function stillUnderWay(edit: string): KumikoError {
+  return new KumikoError(
+    "being_written",
+    `Edit ${edit} is still being carried out: take it back when its call was answered.`,
+    { edit },
+  );
 }
 
 function already(edit: string, active: boolean): KumikoError {
