@@ -3,11 +3,9 @@ import {
   constants,
   fstatSync,
   mkdirSync,
-  open,
   openSync,
   readdirSync,
   statSync,
-  unlink,
   unlinkSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -41,7 +39,6 @@ export class SpareFiles implements Disposable {
   readonly #ready: Spare[] = [];
   /** Of the file that was last replaced: the next one is likely to be of the same. */
   #mode = 0o644;
-  #coming = 0;
   #isClosed = false;
 
   constructor(folder: string) {
@@ -61,32 +58,23 @@ export class SpareFiles implements Disposable {
   }
 
   /**
-   * Removes a file that got the name of a spare one when that took its place, and lays another ready: by other threads, when
-   * whoever waits has its answer.
+   * Removes a file that got the name of a spare one when that took its place, and lays another ready, when whoever waits
+   * has its answer. Here and not by another thread: to wake that takes longer than either (decision 21). What the file
+   * held is freed by whoever closes it last, and that is another thread (`close-later.ts`).
    */
   clearAway(target: string): void {
     setImmediate(() => {
-      // What cannot be removed is found at the next start.
-      unlink(target, () => undefined);
-      this.#lay();
+      removeName(target);
+      if (this.#isClosed || this.#ready.length >= READY) return;
+      const spare = this.#make();
+      // Whoever needs one tries again, and does without if it cannot be had.
+      if (spare !== undefined) this.#ready.push(spare);
     });
   }
 
   [Symbol.dispose](): void {
     this.#isClosed = true;
     for (const spare of this.#ready.splice(0)) discard(spare);
-  }
-
-  #lay(): void {
-    if (this.#isClosed || this.#ready.length + this.#coming >= READY) return;
-    this.#coming += 1;
-    const target = join(this.#folder, temporaryName());
-    open(target, FLAGS, this.#mode, (error, descriptor) => {
-      this.#coming -= 1;
-      // Whoever needs one tries again, and does without if it cannot be had.
-      const spare = error === null ? this.#made(target, descriptor) : undefined;
-      if (spare !== undefined) this.#ready.push(spare);
-    });
   }
 
   #make(): Spare | undefined {
@@ -127,10 +115,14 @@ function prepare(folder: string): number | undefined {
 /** It has nothing in it, so closing it can lose nothing. */
 function discard({ target, descriptor }: Spare): void {
   closeSync(descriptor);
+  removeName(target);
+}
+
+/** Whoever removed it before did our work; what cannot be removed is found at the next start. */
+function removeName(target: string): void {
   try {
     unlinkSync(target);
   } catch (error) {
-    // Whoever removed it did our work; what cannot be removed is found at the next start.
     if (!isSystemError(error)) throw error;
   }
 }
