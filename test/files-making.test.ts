@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from "node:fs";
+import { closeSync, existsSync, openSync, rmSync, writeSync } from "node:fs";
 import { describe, expect, test, vi } from "vitest";
 import { Mounted } from "./support/mounted.ts";
 
@@ -13,16 +13,32 @@ const MAKING = {
     patch: `--- /dev/null\n+++ b/${path}\n@@ -0,0 +1 @@\n+new\n`,
   }),
 };
+const MAKING_EMPTY = {
+  file_create: (path: string) => ({ path, content: "" }),
+  block_apply_patch: (path: string) => ({
+    patch: `diff --git a/${path} b/${path}\nnew file mode 100644\n`,
+  }),
+};
 
 describe("the Edit that made a file", () => {
-  test.each(Object.entries(MAKING))(
-    "%s: undone, the file is gone; redone, it is back",
-    async (tool, input) => {
-      await using mounted = await Mounted.with(OPEN);
+  const ways = [
+    ...Object.entries(MAKING).map((way) => [...way, "new\n"] as const),
+    ...Object.entries(MAKING_EMPTY).map((way) => [...way, ""] as const),
+  ];
+
+  test.each(ways)(
+    "%s: undone, the file is gone; redone, it is back (%#)",
+    async (tool, input, text) => {
+      await using mounted = await Mounted.with({ ...OPEN, "before.txt": "before\n" });
+      await mounted.call(
+        "block_replace",
+        { block_id: "before.txt", old: "before", new: "after" },
+        claude,
+      );
       await mounted.call(tool, input("deep/new.txt"), claude);
       const file = mounted.path("deep/new.txt");
       for (let round = 0; round < 3; round++) {
-        expect(mounted.read("deep/new.txt")).toBe("new\n");
+        expect(mounted.read("deep/new.txt")).toBe(text);
         await mounted.call("block_undo", {}, claude);
         expect(existsSync(file)).toBe(false);
         expect(await mounted.call("file_status", { path: "deep/new.txt" }, ann)).toMatchObject({
@@ -32,14 +48,64 @@ describe("the Edit that made a file", () => {
         if (round === 1) await mounted.restart();
         await mounted.call("block_redo", {}, claude);
       }
-      expect(mounted.read("deep/new.txt")).toBe("new\n");
-      // What comes back by another hand is as it was written there.
+      expect(mounted.read("deep/new.txt")).toBe(text);
+      // Made again where it was undone, it is an Edit of its own.
       await mounted.call("block_undo", {}, claude);
-      mounted.write("deep/new.txt", "new\n");
-      expect(await mounted.text("deep/new.txt")).toBe("new\n");
-      expect(mounted.read("deep/new.txt")).toBe("new\n");
+      await mounted.call(tool, input("deep/new.txt"), claude);
+      expect(mounted.read("deep/new.txt")).toBe(text);
+      await mounted.call("block_undo", {}, claude);
+      expect(existsSync(file)).toBe(false);
+      // What comes back by another hand is as it was written there.
+      mounted.write("deep/new.txt", text);
+      expect(await mounted.text("deep/new.txt")).toBe(text);
+      await mounted.restart();
+      expect(await mounted.text("deep/new.txt")).toBe(text);
+      expect(mounted.read("deep/new.txt")).toBe(text);
+      // The Edit before was never meant.
+      expect(mounted.read("before.txt")).toBe("after\n");
     },
   );
+
+  test("leaves an empty file that another program begins to write anew", async () => {
+    await using mounted = await Mounted.with(OPEN);
+    await mounted.call("file_create", { path: "new.txt", content: "" }, claude);
+    const { kernel } = mounted;
+    const isUnmade = kernel.isUnmade.bind(kernel);
+    const { disk } = mounted.mounts.first().source;
+    const [remove, atRest] = [disk.remove.bind(disk), disk.atRest.bind(disk)];
+    let descriptor = 0;
+    const decided = Promise.withResolvers<void>();
+    vi.spyOn(kernel, "isUnmade").mockImplementationOnce((block) => {
+      descriptor = openSync(mounted.path("new.txt"), "w");
+      vi.spyOn(disk, "remove").mockImplementationOnce((...args) =>
+        remove(...args).finally(() => decided.resolve()),
+      );
+      vi.spyOn(disk, "atRest").mockImplementationOnce((...args) => {
+        decided.resolve();
+        return atRest(...args);
+      });
+      return isUnmade(block);
+    });
+    const undone = mounted.call("block_undo", {}, claude);
+    await decided.promise;
+    writeSync(descriptor, "theirs\n");
+    closeSync(descriptor);
+    await undone;
+    expect(mounted.read("new.txt")).toBe("theirs\n");
+    expect(await mounted.text("new.txt")).toBe("theirs\n");
+  });
+
+  test("leaves an empty file away that somebody deleted since, until it is redone", async () => {
+    await using mounted = await Mounted.with(OPEN);
+    await mounted.call("file_create", { path: "new.txt", content: "" }, claude);
+    await mounted.call("file_delete", { path: "new.txt" }, ann);
+    await mounted.call("block_undo", {}, claude);
+    expect(existsSync(mounted.path("new.txt"))).toBe(false);
+    await mounted.restart();
+    expect(existsSync(mounted.path("new.txt"))).toBe(false);
+    await mounted.call("block_redo", {}, claude);
+    expect(mounted.read("new.txt")).toBe("");
+  });
 
   test("leaves a file when somebody else has written to it, in its block or on disk", async () => {
     await using mounted = await Mounted.with(OPEN);
@@ -93,11 +159,16 @@ describe("the Edit that made a file", () => {
 
   test("with tools of one's own is undone as well", async () => {
     await using mounted = await Mounted.with(OPEN);
-    await mounted.call("file_changed", { path: "new.txt", begins: true, content: "new\n" }, claude);
-    mounted.write("new.txt", "new\n");
-    await mounted.call("file_changed", { path: "new.txt" }, claude);
-    await mounted.call("block_undo", {}, claude);
-    expect(existsSync(mounted.path("new.txt"))).toBe(false);
+    for (const [path, content] of [
+      ["new.txt", "new\n"],
+      ["empty.txt", ""],
+    ] as const) {
+      await mounted.call("file_changed", { path, begins: true, content }, claude);
+      mounted.write(path, content);
+      await mounted.call("file_changed", { path }, claude);
+      await mounted.call("block_undo", {}, claude);
+      expect(existsSync(mounted.path(path))).toBe(false);
+    }
   });
 });
 

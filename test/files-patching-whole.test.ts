@@ -24,6 +24,7 @@ const MOVE_CHANGED =
   "diff --git a/c.txt b/deep/d.txt\nrename from c.txt\nrename to deep/d.txt\n" +
   "--- a/c.txt\n+++ b/deep/d.txt\n@@ -1,3 +1,3 @@\n alpha\n-beta\n+BETA\n gamma\n";
 const CREATE = "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n";
+const EMPTY = "diff --git a/new.txt b/new.txt\nnew file mode 100644\n";
 const WHOLE = CHANGE + DELETE + MOVE_CHANGED + MOVE + CREATE;
 const AFTER = {
   "a.txt": "one\nTWO\nthree\n",
@@ -345,13 +346,38 @@ describe("a patch that fails halfway", () => {
   it("makes no file that was to be empty, also later", async () => {
     await using mounted = await loaded();
     const { disk: files } = sourceOf(mounted);
-    const empty = "diff --git a/new.txt b/new.txt\nnew file mode 100644\n";
+    const { "old.txt": _old, ...withoutOld } = BEFORE;
     vi.spyOn(files, "remove").mockRejectedValueOnce(failing);
-    await refusalOf(mounted.call("block_apply_patch", { patch: DELETE + empty }, claude));
+    await refusalOf(mounted.call("block_apply_patch", { patch: DELETE + EMPTY }, claude));
     await mounted.restart();
     expect(disk(mounted)).toEqual(BEFORE);
-    await mounted.call("block_apply_patch", { patch: DELETE + empty }, claude);
+    await mounted.call("block_apply_patch", { patch: DELETE + EMPTY }, claude);
     expect(mounted.read("new.txt")).toBe("");
+    for (let round = 0; round < 2; round++) {
+      await mounted.call("block_undo", {}, claude);
+      expect(disk(mounted)).toEqual(BEFORE);
+      await mounted.restart();
+      await mounted.call("block_redo", {}, claude);
+      expect(disk(mounted)).toEqual({ ...withoutOld, "new.txt": "" });
+    }
+  });
+
+  it("makes none either when a text beside it was just changed by somebody else", async () => {
+    await using mounted = await loaded();
+    const { making } = sourceOf(mounted);
+    const begin = making.begin.bind(making);
+    vi.spyOn(making, "begin").mockImplementationOnce(async (...args) => {
+      const begun = await begin(...args);
+      await mounted.call("block_replace", { block_id: "a.txt", old: "two", new: "2" }, ann);
+      return begun;
+    });
+    const patch = CHANGE + EMPTY;
+    const refused = await refusalOf(mounted.call("block_apply_patch", { patch }, claude));
+    expect(refused.code).toBe("patch_rejected");
+    const left = { ...BEFORE, "a.txt": "one\n2\nthree\n" };
+    expect(disk(mounted)).toEqual(left);
+    await mounted.restart();
+    expect(disk(mounted)).toEqual(left);
   });
 
   it("makes no file again that was deleted before, and begun anew by it", async () => {

@@ -186,15 +186,15 @@ export class BlockDocument implements EditTarget, Disposable {
 
   // Writing
 
-  /** Makes the next version. All splices are made or none. */
-  commit(splices: readonly Splice[], stamp: Stamp): Committed {
+  /** Makes the next version. All splices are made or none. Without a change there is none, unless it is `makes` that counts. */
+  commit(splices: readonly Splice[], stamp: Stamp, { makes = false } = {}): Committed {
     this.#checkUsable();
     const { record, activity } = this.#state;
     checkStamp(record, stamp);
     if (!typingGoesOn(record, activity, stamp)) checkEditGoesOn(record, activity, stamp);
     const made = splices.every(changes) ? splices : splices.filter(changes);
     applySplices(this.#rope, splices);
-    if (made.length === 0) return { version: record.version, splices: made };
+    if (made.length === 0 && !makes) return { version: record.version, splices: made };
     return this.#record(made, stamp, undefined);
   }
 

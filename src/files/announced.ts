@@ -21,8 +21,14 @@ interface Replacement {
  * where they changed the same lines, nobody can say whose they are. Tools write the line ends of the file and drop blanks
  * at the ends of lines: both are looked over.
  */
-export function holdsAnnounced(announced: Announced, before: string, after: string): boolean {
-  const [from, to] = [withPlainEnds(before), withPlainEnds(after)];
+export function holdsAnnounced(
+  announced: Announced,
+  before: string | undefined,
+  after: string,
+): boolean {
+  const [from, to] = [withPlainEnds(before ?? ""), withPlainEnds(after)];
+  // A file that is made empty has no text to be known by.
+  if (before === undefined && "content" in announced && announced.content === "") return to === "";
   if ("holds" in announced) {
     const { holds } = announced;
     return holds.every((each) => to.includes(each)) && !holds.every((each) => from.includes(each));

@@ -13,7 +13,8 @@ interface Claim {
 
 /** What a file said and says now. */
 interface Change {
-  readonly before: string;
+  /** Undefined where there was none. */
+  readonly before: string | undefined;
   readonly after: string;
 }
 

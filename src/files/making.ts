@@ -79,7 +79,10 @@ export class Making {
     await saving.saveAll(blocks);
   }
 
-  /** Brings files back whose blocks were given a text of earlier days. One without text was none before. */
+  /**
+   * Brings files back whose blocks were given a text of earlier days. One without text was none before, unless it is what
+   * was made.
+   */
   async restore(blocks: readonly string[], mayMake: (path: string) => boolean): Promise<void> {
     const { kernel, disk, files, records, saving } = this.#ports;
     for (const block of blocks) {
@@ -89,7 +92,8 @@ export class Making {
         // Nobody may have noticed yet that it went.
         if (!file.isAway && disk.look(file.path) !== undefined) return;
         const { text } = await kernel.read(block);
-        if (text === "" || !mayMake(file.path)) return;
+        if (text === "" && !(await kernel.isRemade(block))) return;
+        if (!mayMake(file.path)) return;
         records.leave(file);
         records.want(file);
       });
@@ -117,6 +121,7 @@ export class Making {
       operation: "change",
       // It was asked whether it may be created.
       isAllowed: true,
+      makes: true,
       edit: inEdit,
       translate: (target) => [{ at: 0, remove: target.read().length, insert: content }],
       answer: ({ edit, changes }) => ({ block, version: changes[0]!.version, edit }),

@@ -67,7 +67,7 @@ export class Writing {
 
   /** Writes the block's text; false when it is to be looked at again what is on disk and in the block. */
   async #write(file: MountedFile): Promise<boolean> {
-    const { kernel, disk, records, syncing } = this.#ports;
+    const { kernel, records, syncing } = this.#ports;
     const { synced } = file;
     const { version, text } = await kernel.read(file.block);
     if (synced !== undefined && "version" in synced.base && synced.base.version === version)
@@ -78,17 +78,26 @@ export class Writing {
       await syncing.become(file, ready, DISK);
       return false;
     }
-    if (synced?.content.equals(ready.content) === true) {
-      records.inStep(file, { ...synced, base: { version } });
-      return true;
-    }
+    // Before they are compared: a file that is not to be may be as empty as what was undone.
     if (text === "" && (await kernel.isUnmade(file.block))) {
-      if (synced !== undefined && !(await disk.remove(file.path, synced.content))) return false;
+      if (synced !== undefined && !(await this.#remove(file.path, synced))) return false;
       records.leave(file);
       await records.giveUp(file);
       return true;
     }
+    if (synced?.content.equals(ready.content) === true) {
+      records.inStep(file, { ...synced, base: { version } });
+      return true;
+    }
     return this.#put(file, { ...ready, version });
+  }
+
+  /** Whoever begins to write an empty file anew changes nothing of it at first but its times. */
+  async #remove(path: string, { content, identity }: Synced): Promise<boolean> {
+    const { disk } = this.#ports;
+    const found = disk.identity(path);
+    if (found !== undefined && !sameIdentity(found, identity)) return false;
+    return disk.remove(path, content);
   }
 
   /** Puts bytes over what was last seen on disk, or where nothing is; false when something else is there. */

@@ -54,6 +54,8 @@ export interface TextEdit<Answer> {
   readonly restores?: boolean | undefined;
   /** The gate was asked when it was taken in. */
   readonly isAllowed?: boolean | undefined;
+  /** It makes what these blocks are about: an Edit also where their text stays the same. */
+  readonly makes?: boolean | undefined;
   translate(target: EditTarget, block: string): readonly Splice[];
   answer(applied: Applied): Answer;
 }
@@ -75,6 +77,8 @@ interface CreateOptions<Answer> {
   /** Goes on with an Edit; a new one otherwise. */
   readonly edit?: string | undefined;
   readonly fingerprint?: string | undefined;
+  /** It makes what the block is about: an Edit also without text. */
+  readonly makes?: boolean | undefined;
   answer(applied: Applied): Answer;
 }
 
@@ -132,7 +136,9 @@ export class BlockWriting {
       blocks: [block],
       edit: options.edit,
       fingerprint: options.fingerprint,
-      plan: () => [{ block, state, text: { splices: [{ at: 0, remove: 0, insert }] } }],
+      plan: () => [
+        { block, state, text: { splices: [{ at: 0, remove: 0, insert }], makes: options.makes } },
+      ],
       answer: (applied) => options.answer(applied),
     });
   }
@@ -151,7 +157,7 @@ export class BlockWriting {
           const splices = request.translate(editTarget(live.document), live.block);
           for (const { insert } of splices) checkFileText(live.block, insert);
           const started = splices.length === 0 ? undefined : this.#started(state, invocation);
-          return { block: live.block, text: { splices }, state: started };
+          return { block: live.block, text: { splices, makes: request.makes }, state: started };
         }),
       answer: (applied) => request.answer(applied),
     });

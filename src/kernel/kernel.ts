@@ -19,7 +19,7 @@ import { bySystem, type Invocation } from "./invocation.ts";
 import { type KernelOptions, KernelParts } from "./kernel-parts.ts";
 import type { ListedBlock } from "./listing.ts";
 import { fileEdit, type FileEditKind } from "./file-edit.ts";
-import { isUnmade } from "./made-file.ts";
+import { isRemade, isUnmade } from "./made-file.ts";
 import type { ChildrenQuery } from "./ports.ts";
 import type { Gap, Purged, PurgePreview, PurgeRequest } from "./purge/purge.ts";
 import { isDamage } from "./quarantine.ts";
@@ -114,7 +114,7 @@ export class Kernel implements AsyncDisposable {
     return this.#parts.writing.create(
       invocation,
       { ...file, content, metadata },
-      { edit, answer: (applied) => applied },
+      { edit, makes: true, answer: (applied) => applied },
     );
   }
 
@@ -315,6 +315,11 @@ export class Kernel implements AsyncDisposable {
   /** Whether a file was made by an Edit that was undone: there is to be none. */
   async isUnmade(block: string): Promise<boolean> {
     return this.look(block, ({ document }) => isUnmade(document));
+  }
+
+  /** Whether what made a file was just done again. */
+  async isRemade(block: string): Promise<boolean> {
+    return this.look(block, ({ document }) => isRemade(document));
   }
 
   /** Puts on disk what waits to be appended, to these blocks or to any: who reads the journal does this first. */

@@ -1,5 +1,5 @@
 import type { ReadableDocument } from "./readable-document.ts";
-import { undoneBy } from "./undo.ts";
+import { redoneBy, undoneBy } from "./undo.ts";
 
 /** Whether an Edit made a file where none was, or where what had made one was undone. */
 export function makes(document: ReadableDocument, edit: string): boolean {
@@ -16,6 +16,12 @@ export function isAllBy(document: ReadableDocument, edit: string): boolean {
 /** Whether what made a file was undone, and nothing was written to its block since: there is to be no file. */
 export function isUnmade(document: ReadableDocument): boolean {
   return isUnmadeAt(document, document.version);
+}
+
+/** Whether what makes a file was just done again. */
+export function isRemade(document: ReadableDocument): boolean {
+  const redone = redoneBy(document.entry(document.version).edit);
+  return redone !== undefined && makes(document, redone);
 }
 
 function isUnmadeAt(document: ReadableDocument, version: number): boolean {

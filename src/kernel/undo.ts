@@ -310,6 +310,12 @@ export function undoneBy(edit: string): string | undefined {
   return direction === "undoes" ? target : undefined;
 }
 
+/** The Edit that a redo switched on. */
+export function redoneBy(edit: string): string | undefined {
+  const [, direction, target] = FLIP.exec(edit) ?? [];
+  return direction === "redoes" ? target : undefined;
+}
+
 function firstRead({ edit }: EditRow, block: string): KumikoError {
   return new KumikoError(
     "nothing_to_undo",

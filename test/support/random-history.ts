@@ -29,6 +29,8 @@ export type Step =
       readonly kind: "splices";
       readonly actor: string;
       readonly wishes: readonly Splice[];
+      /** It counts also when it changes nothing. */
+      readonly makes: boolean;
       readonly edit: number;
     }
   | {
@@ -68,9 +70,9 @@ const splices = fc.record({
   kind: fc.constant("splices" as const),
   actor,
   wishes: fc.array(fc.record({ at: fc.nat(300), remove: fc.nat(9), insert: anyText(3) }), {
-    minLength: 1,
     maxLength: 4,
   }),
+  makes: fc.boolean(),
   edit: fc.nat(5),
 });
 const flip = fc.record({
@@ -125,9 +127,9 @@ export class History {
     return { actor: by, edit, time: this.#time };
   }
 
-  commit(made: readonly Splice[], stamp: Stamp): void {
-    this.document.commit(made, stamp);
-    this.oracle.commit(made, stamp);
+  commit(made: readonly Splice[], stamp: Stamp, makes = false): void {
+    this.document.commit(made, stamp, { makes });
+    this.oracle.commit(made, stamp, makes);
     this.#compare();
   }
 
@@ -219,7 +221,8 @@ export class History {
       return { at, remove, insert };
     });
     this.#cursors.set(step.actor, this.#last);
-    this.commit(made, this.stamp(step.actor, this.#editFor(step.actor, step.edit)));
+    const stamp = this.stamp(step.actor, this.#editFor(step.actor, step.edit));
+    this.commit(made, stamp, step.makes);
   }
 
   /** A new Edit, or one of the actor's own that is active and goes on. */

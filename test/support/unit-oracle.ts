@@ -75,9 +75,10 @@ export class UnitOracle {
     return this.#splices[version]!;
   }
 
-  commit(splices: readonly Splice[], stamp: Stamp): void {
+  /** With `makes` it counts also when it changes nothing. */
+  commit(splices: readonly Splice[], stamp: Stamp, makes = false): void {
     const made = splices.filter(({ remove, insert }) => remove > 0 || insert !== "");
-    if (made.length > 0) this.#record(made, stamp, false);
+    if (made.length > 0 || makes) this.#record(made, stamp, false);
   }
 
   /** A commit that nobody can undo, with or without text. */

@@ -22,7 +22,7 @@ const LOOKS = 8;
 export interface PlannedChange {
   readonly block: string;
   readonly text?:
-    | { readonly splices: readonly Splice[] }
+    | { readonly splices: readonly Splice[]; readonly makes?: boolean | undefined }
     | { readonly flip: FlipPlan }
     | { readonly operations: CheckedOperations }
     | { readonly typing: Typing }
@@ -427,9 +427,9 @@ function applyToDocument(
   if (text !== undefined && "operations" in text) {
     return document.importOperations(text.operations, stamp).splices;
   }
-  const splices = text?.splices ?? [];
-  if (splices.some(({ remove, insert }) => remove > 0 || insert !== "")) {
-    return document.commit(splices, stamp).splices;
+  const { splices = [], makes } = text ?? {};
+  if (makes === true || splices.some(({ remove, insert }) => remove > 0 || insert !== "")) {
+    return document.commit(splices, stamp, { makes }).splices;
   }
   if (state !== undefined) document.touch(stamp);
   return [];

@@ -71,14 +71,10 @@ export class PatchEdit {
   async #change(inEdit: string | undefined, fingerprint: string | undefined): Promise<PatchAnswer> {
     let edit = inEdit;
     let answer: PatchAnswer;
-    // What is to be empty is no text that could be taken back: it comes when nothing can fail any more.
-    const last = inEdit === undefined ? [] : this.#fresh.filter((each) => filled(each).text === "");
     try {
-      for (const target of this.#fresh)
-        if (!last.includes(target)) edit = await this.#begin(target, edit);
+      for (const target of this.#fresh) edit = await this.#begin(target, edit);
       answer = await this.#changeTexts(edit, fingerprint);
       for (const target of this.#going()) await this.#go(target, answer.edit);
-      for (const target of last) await this.#begin(target, answer.edit);
     } catch (error) {
       if (edit !== undefined) await this.#kernel.takeBack(edit, error);
       throw error;
