@@ -3,6 +3,16 @@ export { ByteReader, ByteWriter, damaged } from "./bytes.ts";
 export { type Clock, monotonicClock, type Timers } from "./clock.ts";
 export { IntColumn } from "./column.ts";
 export { deepFreeze } from "./deep-freeze.ts";
+export {
+  fileEdit,
+  type FileEditKind,
+  flipEdit,
+  flipOf,
+  formatEdit,
+  isEdit,
+  isFileEdit,
+  type WholeFileChange,
+} from "./edit-id.ts";
 export { type ErrorCode, errorCodes, type Fact, type Facts, KumikoError } from "./errors.ts";
 export { compileGlob, type Glob } from "./glob.ts";
 export { sha256Bytes, sha256Text } from "./hash.ts";

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { KumikoError } from "../base/index.ts";
+import { flipOf, KumikoError } from "../base/index.ts";
 import { parentOf } from "./ignored.ts";
 import { errorCodeOf, lookAt } from "./look.ts";
 import { readRuleText } from "./rule-text.ts";
@@ -10,9 +10,6 @@ import type { WatchTrouble } from "./watch-trouble.ts";
 
 /** As many are kept; of each that comes it is told. */
 const MOST = 100;
-
-/** The id of an Edit that undoes or redoes another ends with that one's. */
-const FLIPPING = /^e[^-]+-\d+-(undoes|redoes)-/;
 
 interface Trouble {
   readonly error: KumikoError;
@@ -89,7 +86,7 @@ export class MountTroubles {
 
   /** What an earlier process had begun to do with whole files, and what is `left` of it to do; undefined when it was flipped. */
   ofCutOff(edit: string, left?: () => readonly string[]): void {
-    const what = `cut off ${edit.replace(FLIPPING, "")}`;
+    const what = `cut off ${flipOf(edit)?.target ?? edit}`;
     if (left === undefined) return this.over(what);
     const why =
       `Edit ${edit} was cut off when an earlier process ended. Still to be done: ${left().join(", ")}. ` +

@@ -1,7 +1,7 @@
-import type { PositionedText } from "../base/index.ts";
+import type { PositionedText, WholeFileChange } from "../base/index.ts";
 import type { TextQuery } from "../base/search/index.ts";
 import type { EditTarget, Splice } from "../blocks/index.ts";
-import type { FileFlip, WholeFileChange } from "./file-edit.ts";
+import type { FileFlip } from "./file-edit.ts";
 import type { CallerKind, ConversationRules, Decision, Operation } from "./gate.ts";
 import type { Invocation } from "./invocation.ts";
 

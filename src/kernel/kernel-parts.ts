@@ -1,4 +1,4 @@
-import type { Clock, KumikoError, Timers } from "../base/index.ts";
+import { type Clock, formatEdit, type KumikoError, type Timers } from "../base/index.ts";
 import { translateAppend } from "../blocks/index.ts";
 import { Appends } from "./appends.ts";
 import { AttachedFiles } from "./attached-files.ts";
@@ -296,7 +296,7 @@ export class KernelParts {
   /** The id of an Edit that nobody has used and nobody will. */
   newEdit(): string {
     this.#edits++;
-    return `e${this.owner.epoch}-${this.#edits}`;
+    return formatEdit(this.owner.epoch, this.#edits);
   }
 
   /** Lets what is under way finish, then gives everything back. */

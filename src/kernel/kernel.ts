@@ -1,4 +1,4 @@
-import { KumikoError, parseBlockId } from "../base/index.ts";
+import { fileEdit, type FileEditKind, KumikoError, parseBlockId } from "../base/index.ts";
 import type { EditTarget } from "../blocks/index.ts";
 import type { BlockMetadata, Notice } from "../protocol/index.ts";
 import type { AppendReceipt } from "./append-stream.ts";
@@ -18,7 +18,6 @@ import type { Operation } from "./gate.ts";
 import { bySystem, type Invocation } from "./invocation.ts";
 import { type KernelOptions, KernelParts } from "./kernel-parts.ts";
 import type { ListedBlock } from "./listing.ts";
-import { fileEdit, type FileEditKind } from "./file-edit.ts";
 import { isRemade, isUnmade } from "./made-file.ts";
 import type { ChildrenQuery } from "./ports.ts";
 import type { Gap, Purged, PurgePreview, PurgeRequest } from "./purge/purge.ts";

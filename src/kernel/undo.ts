@@ -1,8 +1,8 @@
-import { KumikoError } from "../base/index.ts";
+import { flipEdit, flipOf, isFileEdit, KumikoError, type WholeFileChange } from "../base/index.ts";
 import { unifiedDiff } from "../blocks/index.ts";
 import type { Appends } from "./appends.ts";
 import type { CommitDoor, PlannedChange } from "./commit/door.ts";
-import { type FileFlip, isFileEdit, type WholeFileChange } from "./file-edit.ts";
+import type { FileFlip } from "./file-edit.ts";
 import type { PlannedFlip } from "./files-port.ts";
 import { type Authorise, checkAllowed } from "./gate.ts";
 import type { Invocation } from "./invocation.ts";
@@ -77,8 +77,6 @@ interface TextFlip extends Pick<UndoRequest, "fingerprint" | "expected"> {
 
 /** An Edit may turn out to be flipped already by somebody who was faster; then another is chosen. */
 const ATTEMPTS = 16;
-/** The id of a flip says what it flipped, so that undoing an undo needs no search. */
-const FLIP = /^e[^-]+-\d+-(undoes|redoes)-(.+)$/;
 
 /**
  * Undo and redo of whole Edits, over all the blocks they changed. The Edit is chosen from the journal and
@@ -203,7 +201,8 @@ export class Undo {
     actor: string | undefined,
   ): Promise<Choice> {
     const { store, door, appends } = this.#ports;
-    const [, direction, target = edit] = FLIP.exec(edit) ?? [];
+    const flipped = flipOf(edit);
+    const { target, active } = flipped ?? { target: edit, active: true };
     await appends.endThose((stream) => stream.edit === target, invocation.actor);
     await door.decided();
     const row = await store.edit(target);
@@ -215,13 +214,11 @@ export class Undo {
         { edit, actor: row.actor },
       );
     }
-    const redoes = direction === undefined ? false : direction === "undoes";
-    const flip = direction === undefined ? undefined : edit;
-    return { row, active: what === "undo" ? redoes : !redoes, flip };
+    return { row, active: what === "undo" ? !active : active, flip: flipped && edit };
   }
 
   #newFlip(edit: string, active: boolean): string {
-    return `${this.#ports.newEdit()}-${active ? "redoes" : "undoes"}-${edit}`;
+    return flipEdit(this.#ports.newEdit(), { target: edit, active });
   }
 
   async #carryOut(
@@ -306,14 +303,14 @@ function anothers(what: Direction, { edit, actor }: EditRow): KumikoError {
 
 /** The Edit that an undo switched off. */
 export function undoneBy(edit: string): string | undefined {
-  const [, direction, target] = FLIP.exec(edit) ?? [];
-  return direction === "undoes" ? target : undefined;
+  const flip = flipOf(edit);
+  return flip?.active === false ? flip.target : undefined;
 }
 
 /** The Edit that a redo switched on. */
 export function redoneBy(edit: string): string | undefined {
-  const [, direction, target] = FLIP.exec(edit) ?? [];
-  return direction === "redoes" ? target : undefined;
+  const flip = flipOf(edit);
+  return flip?.active === true ? flip.target : undefined;
 }
 
 function firstRead({ edit }: EditRow, block: string): KumikoError {

@@ -1,4 +1,4 @@
-import { KumikoError } from "../../base/index.ts";
+import { flipOf, isFileEdit, KumikoError } from "../../base/index.ts";
 import type { OpenKernel } from "../home/access.ts";
 import type { Caller } from "../home/with-kernel.ts";
 import { callFileTool } from "./call-file-tool.ts";
@@ -22,8 +22,6 @@ type Input = { readonly [name: string]: unknown };
 
 /** Kinds of versions that are somebody's Edit; redoing one makes it theirs again. */
 const EDITS = new Set(["text", "import"]);
-/** So are moves and deletions of files, which change no text; patches may do both. */
-const OF_FILES = /^e[^-]+-\d+-(moves|deletes|patches)$/;
 
 /**
  * Undoes the newest Edit of somebody in one file or block, or redoes what was undone last of theirs or by them. Which ones are
@@ -42,7 +40,7 @@ export async function flipInFile(
     "block_history",
     history,
   );
-  const edits = versions.filter((each) => isEdit(each) && !isFirstRead(each));
+  const edits = versions.filter((each) => isOwnEdit(each) && !isFirstRead(each));
   const redoes = tool === "block_redo";
   const wanted = redoes ? undone(versions, actor) : madeBy(edits, actor);
   for (const edit of new Set(wanted)) {
@@ -61,8 +59,9 @@ export async function flipInFile(
   );
 }
 
-function isEdit({ kind, edit }: Entry): boolean {
-  return EDITS.has(kind) || OF_FILES.test(edit);
+/** Moves and deletions of files are too, which change no text. */
+function isOwnEdit({ kind, edit }: Entry): boolean {
+  return EDITS.has(kind) || isFileEdit(edit);
 }
 
 /** What a file held when it became a block was there before anybody's Edit. */
@@ -78,9 +77,10 @@ function madeBy(edits: readonly Entry[], actor: unknown): string[] {
 function undone(versions: readonly Entry[], actor: unknown): string[] {
   const own = new Set(madeBy(versions, actor));
   return versions.flatMap(({ kind, actor: by, edit }) => {
-    const [, target] = /-undoes-(.+)$/.exec(edit) ?? [];
-    const isTheirs = by === actor || (target !== undefined && own.has(target));
-    const isUndo = kind === "undo" || (target !== undefined && OF_FILES.test(target));
-    return isUndo && target !== undefined && isTheirs ? [target] : [];
+    const flip = flipOf(edit);
+    if (flip === undefined || flip.active) return [];
+    const { target } = flip;
+    const isUndo = kind === "undo" || isFileEdit(target);
+    return isUndo && (by === actor || own.has(target)) ? [target] : [];
   });
 }

@@ -1,3 +1,4 @@
+import { flipOf } from "../../base/index.ts";
 import type { UnsavedFile } from "../../kernel/index.ts";
 import { styled } from "../answer.ts";
 import type { Terminal } from "../terminal.ts";
@@ -135,7 +136,7 @@ function printFlip(terminal: Terminal, what: string, answer: Answer): string[] {
 }
 
 function fileFlipped(file: "moves" | "deletes", { edit }: Answer): string {
-  const isRedone = String(edit).includes("-redoes-");
+  const isRedone = flipOf(String(edit))?.active === true;
   if (file === "moves") return isRedone ? "the file was moved again" : "the file was moved back";
   return isRedone ? "the file was deleted again" : "the file is back";
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { isBlockId, KumikoError } from "../../base/index.ts";
+import { isBlockId, isEdit, KumikoError } from "../../base/index.ts";
 import type { ToolForm } from "../../tools/index.ts";
 import { printJson } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
@@ -110,7 +110,7 @@ async function checkServer(terminal: Terminal, flags: HomeFlags): Promise<void> 
   if ((await findServer(place)) === undefined) throw noServer(place);
 }
 
-/** A file or a block whose newest Edit is meant, and how it was written. */
+/** A file or a block whose newest Edit is meant, and how it was written: in the place of an Edit it is what is none. */
 interface Named {
   readonly file: string;
   readonly shown: string;
@@ -122,13 +122,8 @@ function namedInPlaceOfEdit(
   { edit }: Input,
 ): Named | undefined {
   const flips = name === "block_undo" || name === "block_redo";
-  if (!flips || typeof edit !== "string" || namesEdit(edit)) return undefined;
+  if (!flips || typeof edit !== "string" || isEdit(edit)) return undefined;
   return { file: targetFrom(terminal, edit), shown: edit };
-}
-
-/** Whether it is the name of an Edit; everything else in its place is a block or a file. */
-function namesEdit(word: string): boolean {
-  return /^e[^-\s/]+-\d+(-(moves|deletes|patches)|-(undoes|redoes)-\S+)?$/.test(word);
 }
 
 /** Lines are numbered here, from 1, where a person reads them. */
