@@ -592,6 +592,8 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     expect(missing.err).toContain("the editor (nosucheditor) was not found");
     const none = await project.json(["edit", "main.ts"], project.src);
     expect(none).toMatchObject({ error: { code: "invalid_argument" } });
+    const both = await project.json(["edit", "build/out.js"], project.folder);
+    expect(both).toMatchObject({ error: { code: "denied" } });
     const marker = project.path("opened");
     const denied = await project.json(["edit", "build/out.js"], project.folder, {
       EDITOR: `touch ${marker} #`,

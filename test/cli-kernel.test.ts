@@ -188,6 +188,10 @@ describe("verbs of tools", () => {
     const change = ["block", "edit", B, "--base-version", "1", "--message", "louder"];
     const edited = await home.run([...change, "--operations", edit(1, "TWO")]);
     expect(edited.out).toMatch(/^demo~ann~1 is now version 2 edit e\d+-1\n$/);
+    const same = ["block", "replace", B, "--old", "TWO", "--new", "TWO"];
+    expect((await home.run(same)).out).toBe(
+      "demo~ann~1 is still version 2: its text was that already\n",
+    );
     expect((await home.run(["block", "read", B])).out).toBe(
       "demo~ann~1  user text, done  version 2, 3 lines, counted from 1\n1 one\n2 TWO\n3 three\n",
     );

@@ -4,6 +4,7 @@ import { timeText } from "../src/files/file-stat.ts";
 import { type FileStatus, fileStatuses } from "../src/files/file-status.ts";
 import { type Answer, Mounted } from "./support/mounted.ts";
 import { asOrdinaryUser } from "./support/ordinary-user.ts";
+import { refusalOf } from "./support/refusal.ts";
 
 const FIVE = "1\n2\n3\n4\n5\n";
 const MANUAL = '[mount]\nsave = "manual"\n';
@@ -109,8 +110,8 @@ describe("a file that cannot be looked at", () => {
           "b changed\n",
         );
         expect(await files(mounted)).toMatchObject([
-          { path: "closed/a.txt", status: "unreadable", why: expect.stringContaining("EACCES") },
           { path: "b.txt", status: "synced" },
+          { path: "closed/a.txt", status: "unreadable", why: expect.stringContaining("EACCES") },
         ]);
         const read = await mounted.call("block_read", { block_id: a, line_numbers: false });
         expect(read).toMatchObject({ content: "a\n", unsaved: [{ unread: true }] });
@@ -165,7 +166,7 @@ describe("every status", () => {
   test("is told by file_status, of one file and of all that have blocks", async () => {
     await asOrdinaryUser(async () => {
       await using mounted = await inEach();
-      const told = fileStatuses.map((status) => ({ path: pathOf(status), status }));
+      const told = fileStatuses.toSorted().map((status) => ({ path: pathOf(status), status }));
       for (const one of told)
         expect(await files(mounted, { path: one.path }), one.path).toMatchObject([one]);
       const all = (await files(mounted)).map(({ path, status }) => ({ path, status }));
@@ -222,6 +223,50 @@ test("a diff from disk to block says whose it is, how both stand, since when, an
     path,
     status: "block_ahead",
     diff: [...header, ...lines, "+six", ""].join("\n"),
+  });
+});
+
+test("of a folder it tells of all in it that have blocks, whichever folder of them is mounted", async () => {
+  await using mounted = await Mounted.with({
+    "a.txt": "a\n",
+    "src/b.txt": "b\n",
+    "src/in/c.txt": "c\n",
+    "srcs.txt": "s\n",
+  });
+  for (const path of ["src/in/c.txt", "srcs.txt", "a.txt", "src/b.txt"])
+    await mounted.call("file_load", { path });
+  const paths = async (path: string): Promise<unknown[]> =>
+    (await files(mounted, { path })).map((file) => file["path"]);
+  expect(await paths("src")).toEqual(["src/b.txt", "src/in/c.txt"]);
+  expect(await paths("src/in/")).toEqual(["src/in/c.txt"]);
+  const all = ["a.txt", "src/b.txt", "src/in/c.txt", "srcs.txt"];
+  for (const root of [".", mounted.folder, `${mounted.folder}/`])
+    expect(await paths(root)).toEqual(all);
+  expect(await paths("a.txt")).toEqual(["a.txt"]);
+});
+
+describe("what is said of a path that is no file", () => {
+  test("the mounted folder is a folder", async () => {
+    await using mounted = await Mounted.with({ "a.txt": "a\n" });
+    for (const path of [".", mounted.folder]) {
+      const refused = await refusalOf(mounted.call("file_load", { path }));
+      expect(refused.code).toBe("not_on_disk");
+      expect(refused.message).toMatch(/ is a folder: give the path of a file in it\.$/);
+    }
+  });
+
+  test("a file that was moved is where it is now", async () => {
+    await using mounted = await Mounted.with({ "src/a.txt": "a\n", "src/b.txt": "b\n" });
+    const missing = async (): Promise<string> =>
+      (await refusalOf(mounted.call("block_read", { block_id: "src/a.txt" }))).message;
+    await mounted.call("file_move", { path: "src/a.txt", to: "lib/c.txt" }, ann);
+    expect(await missing()).toContain("It was moved: it is lib/c.txt now.");
+    await mounted.call("file_move", { path: "lib/c.txt", to: "d.txt" }, ann);
+    expect(await missing()).toContain("It was moved: it is d.txt now.");
+    await mounted.call("file_delete", { path: "d.txt" }, ann);
+    expect(await missing()).toContain("Did you mean src/b.txt?");
+    mounted.write("src/a.txt", "new\n");
+    expect(await mounted.text("src/a.txt")).toBe("new\n");
   });
 });
 

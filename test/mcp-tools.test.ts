@@ -141,6 +141,9 @@ describe("answers for models", () => {
       /^Undid e1-2 of ann \(edit e1-3-undoes-e1-2\)\.\nmain~ann~1 is now version 3:\n/,
     );
     expect(read(await call("block_redo", {}))).toMatch(/^Brought back e1-2 of ann/);
+    const same = await call("block_replace", { block_id, old: "B", new: "B" });
+    expect(read(same)).toBe("main~ann~1 is still version 4: its text was that already.");
+    expect(dataIn(same.result)).toMatchObject({ version: 4, unchanged: true });
     const streamed = await call("block_create", { role: "model", kind: "text" });
     const { block_id: stream } = dataIn(streamed.result) as { block_id: string };
     expect(

@@ -21,6 +21,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   EACCES: "its permissions do not allow it",
   EPERM: "the system does not permit it",
   EMFILE: "too many files are open",
+  ENOENT: "it is not there",
+  ENOTDIR: "it is no folder",
   EIO: "the disk failed",
   ENAMETOOLONG: "the name is longer than the file system takes",
 };

@@ -7,6 +7,9 @@ import type { FileRecord } from "./ledger.ts";
 import { MountedFile } from "./mounted-file.ts";
 import { displaced } from "./refusals.ts";
 
+/** Of as many files that were moved it is known where they were. */
+const MOVES = 10_000;
+
 export interface MountedFilesPorts {
   readonly kernel: Kernel;
   /** Of the mount. */
@@ -21,6 +24,8 @@ export class MountedFiles {
   readonly #ports: MountedFilesPorts;
   readonly #byPath = new Map<string, MountedFile>();
   readonly #byBlock = new Map<string, MountedFile>();
+  /** By the paths that files had before they were moved, as far as this process saw it; the last at the end. */
+  readonly #moved = new Map<string, MountedFile>();
 
   constructor(ports: MountedFilesPorts) {
     this.#ports = ports;
@@ -65,6 +70,12 @@ export class MountedFiles {
     return { path, block_id: block, why: displaced(file, other).message };
   }
 
+  /** Where a file went that was here. */
+  movedTo(path: string): string | undefined {
+    const file = this.#moved.get(path);
+    return file !== undefined && this.hasPath(file) && !file.isAway ? file.path : undefined;
+  }
+
   /** Those that are or were last there. */
   paths(): string[] {
     return [...this.#byPath.keys()];
@@ -98,6 +109,9 @@ export class MountedFiles {
   /** From now on that path means it. */
   move(file: MountedFile, to: string): void {
     this.#byPath.delete(file.path);
+    this.#moved.delete(file.path);
+    this.#moved.set(file.path, file);
+    if (this.#moved.size > MOVES) this.#moved.delete(this.#moved.keys().next().value!);
     file.path = to;
     this.#put(file);
   }

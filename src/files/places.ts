@@ -4,6 +4,7 @@ import type { FileStat } from "./file-stat.ts";
 import type { Mount } from "./mount.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import type { Mounts } from "./mounts.ts";
+import { isFolder } from "./refusals.ts";
 
 /** Where paths are that name no folder: in the one where the caller stands, else in the first. */
 export function ownMount(mounts: Mounts, folder: string | undefined): Mount {
@@ -22,6 +23,17 @@ export function ownMount(mounts: Mounts, folder: string | undefined): Mount {
 
 /** The mount and the path in it that somebody means: `@src/a.ts`, an absolute path, or one in the folder where he is. */
 export function findPlace(
+  mounts: Mounts,
+  given: string,
+  by?: Pick<Invocation, "folder">,
+): FoundPlace {
+  const found = findPlaceOrRoot(mounts, given, by);
+  if (found.path === "") throw isFolder(found.mount.root, "not_on_disk");
+  return found;
+}
+
+/** The same; the path is empty for the mounted folder itself. */
+export function findPlaceOrRoot(
   mounts: Mounts,
   given: string,
   { folder }: Pick<Invocation, "folder"> = {},

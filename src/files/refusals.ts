@@ -3,16 +3,31 @@ import { type Conflicts, isUndecided } from "./conflicts.ts";
 import type { Disk } from "./disk.ts";
 import { nameOf } from "./ignored.ts";
 import type { MountedFile } from "./mounted-file.ts";
+import type { MountedFiles } from "./mounted-files.ts";
+
+interface Surroundings {
+  /** Of the mount. */
+  readonly name: string;
+  readonly disk: Disk;
+  readonly files: MountedFiles;
+}
 
 /** There is no such file; its block, if it has one, still has its text. */
 export function absent(
-  { name: mount, disk }: { readonly name: string; readonly disk: Disk },
+  { name: mount, disk, files }: Surroundings,
   path: string,
   file?: MountedFile,
 ): KumikoError {
   const sentence = `There is no file ${path} in @${mount}.`;
   if (file === undefined) {
     if (disk.kindAt(path) === "folder") return isFolder(path, "not_on_disk");
+    const to = files.movedTo(path);
+    if (to !== undefined)
+      return new KumikoError("not_on_disk", `${sentence} It was moved: it is ${to} now.`, {
+        path,
+        mount,
+        moved_to: to,
+      });
     const near = nearPath(disk, path);
     const meant = near === undefined ? "" : ` Did you mean ${near}?`;
     const facts = { path, mount, ...(near !== undefined && { near }) };

@@ -46,8 +46,9 @@ export async function editFile(
   flags: HomeFlags,
 ): Promise<number> {
   const file = pathFrom(terminal, given);
-  const editor = editorOf(terminal);
+  // Whatever is wrong with the path is said before anything is asked for.
   const opened = await open(terminal, file, flags);
+  const editor = editorOf(terminal);
   await using copy = await EditedCopy.make(file, opened.version === 0 ? undefined : opened.text);
   const failure = await edited(terminal, { editor, copy, file, opened, flags });
   if (failure !== undefined) await terminal.complain(`kumiko: ${failure}\n`);

@@ -1,6 +1,4 @@
-import { existsSync, statSync } from "node:fs";
-import { join } from "node:path";
-import { realPlace } from "../../app/folders.ts";
+import { existsSync } from "node:fs";
 import { printJson } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import { type FileConflict, printFileStatus } from "../home/file-answer.ts";
@@ -50,30 +48,10 @@ export async function standingOf(
   caller: Caller,
   path?: string,
 ): Promise<Standing> {
-  const isBelow = path === undefined ? undefined : await below(kernel, path);
-  const isOne = path !== undefined && isBelow === undefined;
-  const input = isOne ? { path } : {};
+  const input = path === undefined ? {} : { path };
   const answer = await callFileTool<Standing>(kernel, caller, "file_status", input);
-  if (isOne) await checkThere(kernel, caller, path, answer);
-  if (isBelow === undefined) return answer;
-  const files = answer.files.filter(isBelow).toSorted((a, b) => (a.path < b.path ? -1 : 1));
-  return { files, conflicts: answer.conflicts.filter(isBelow) };
-}
-
-/** Whether a file is below a folder; undefined when the path is none of a mounted folder. */
-async function below(
-  kernel: OpenKernel,
-  path: string,
-): Promise<((file: Partial<StandingFile>) => boolean) | undefined> {
-  if (!existsSync(path) || !statSync(path).isDirectory()) return undefined;
-  const mounts = await kernel.ask((each) => each.mounts());
-  const folders = new Map(mounts.map(({ mount, folder }) => [mount, folder]));
-  const place = join(await realPlace(path), "/");
-  if (!mounts.some(({ folder }) => place.startsWith(join(folder, "/")))) return undefined;
-  return ({ block_id = "", path: file = "" }) => {
-    const folder = folders.get(block_id.slice(1, block_id.indexOf("~")));
-    return folder !== undefined && join(folder, file).startsWith(place);
-  };
+  if (path !== undefined) await checkThere(kernel, caller, path, answer);
+  return answer;
 }
 
 /** What is neither a block nor on disk is a slip: it is said what comes near. */

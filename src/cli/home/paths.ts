@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { isBlockId } from "../../base/index.ts";
+import { isBlockId, isEdit } from "../../base/index.ts";
 import type { Terminal } from "../terminal.ts";
 import type { OpenKernel } from "./access.ts";
 
@@ -18,7 +18,7 @@ export function pathFrom(terminal: Terminal, word: string): string {
 
 /** Whether a word is meant as a file where it could be something else too. */
 export function namesFile(terminal: Terminal, word: string): boolean {
-  if (isBlockId(word) || /^e\d+-\d+/.test(word)) return false;
+  if (isBlockId(word) || isEdit(word)) return false;
   return /^@[a-z0-9-]+\/./.test(word) || word.includes("/") || existsSync(pathFrom(terminal, word));
 }
 

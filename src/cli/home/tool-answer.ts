@@ -100,11 +100,12 @@ function isEdit(answer: Answer): boolean {
 }
 
 function printEdit(terminal: Terminal, answer: Answer, input: Answer): string[] {
-  const { block_id = input["block_id"], version, edit, since } = answer;
-  return [
-    `${bold(terminal, block_id)} is now version ${String(version)} ${dim(terminal, `edit ${String(edit)}`)}`,
-    ...printSince(terminal, since),
-  ];
+  const { block_id = input["block_id"], version, edit, since, unchanged } = answer;
+  const what =
+    unchanged === true
+      ? `still version ${String(version)}: its text was that already`
+      : `now version ${String(version)} ${dim(terminal, `edit ${String(edit)}`)}`;
+  return [`${bold(terminal, block_id)} is ${what}`, ...printSince(terminal, since)];
 }
 
 interface FlippedBlock {

@@ -81,10 +81,15 @@ function readText(answer: Answer, input: Answer): string {
   return `${text(input["block_id"])} version ${text(version)}, ${text(line_count)} lines, ${numbered} (${text(role)} ${text(kind)}, ${text(status)})\n${text(content)}`;
 }
 
-function editText({ block_id, path, version, edit, since }: Answer, input: Answer): string {
+function editText(answer: Answer, input: Answer): string {
+  const { block_id, path, version, edit, since, unchanged } = answer;
   // A file is called what the model called it.
   const name = text(block_id).startsWith("@") ? (input["block_id"] ?? path ?? block_id) : block_id;
-  return `${text(name)} is now version ${text(version)} (edit ${text(edit)}).${sinceText(since)}`;
+  const what =
+    unchanged === true
+      ? `still version ${text(version)}: its text was that already`
+      : `now version ${text(version)} (edit ${text(edit)})`;
+  return `${text(name)} is ${what}.${sinceText(since)}`;
 }
 
 function sinceText(since: unknown): string {

@@ -1,7 +1,12 @@
+import { join } from "node:path";
 import * as z from "zod";
+import { isBlockId } from "../../base/index.ts";
+import type { Invocation } from "../../kernel/index.ts";
 import { defineTool } from "../../tools/index.ts";
 import type { Conflict } from "../conflicts.ts";
+import type { Mount } from "../mount.ts";
 import { Mounts } from "../mounts.ts";
+import { findPlaceOrRoot } from "../places.ts";
 import { diskTime, fileStatus, pathArgument, placeFor } from "./shared.ts";
 
 const side = z.strictObject({ start: z.int(), end: z.int(), text: z.string() });
@@ -23,9 +28,14 @@ const conflictAnswer = z.strictObject({
 export const fileStatusTool = defineTool({
   name: "file_status",
   description:
-    "How files stand: whether block and disk are the same, who is ahead, what is in conflict. One file, or all that have blocks.",
+    "How files stand: whether block and disk are the same, who is ahead, what is in conflict. One file, or all that have blocks, " +
+    "everywhere or below a folder.",
   writes: false,
-  input: z.strictObject({ path: pathArgument.optional() }),
+  input: z.strictObject({
+    path: pathArgument
+      .optional()
+      .describe("a file or a folder, relative to the mounted one; in another @name/path"),
+  }),
   output: z.strictObject({
     files: z.array(
       z.strictObject({
@@ -41,12 +51,11 @@ export const fileStatusTool = defineTool({
   examples: [{ when: "Is anything in conflict?", input: {} }],
   async run(kernel, { input, invocation }) {
     const mounts = Mounts.of(kernel);
+    const below = input.path === undefined ? "/" : folderOf(mounts, input.path, invocation);
     const wanted =
-      input.path === undefined
-        ? mounts
-            .list()
-            .flatMap((mount) => mount.source.files.paths().map((path) => ({ mount, path })))
-        : [await placeFor(kernel, invocation, input.path, "read")];
+      below === undefined
+        ? [await placeFor(kernel, invocation, input.path!, "read")]
+        : allBelow(mounts, below);
     const files: {
       path: string;
       block_id?: string;
@@ -72,13 +81,31 @@ export const fileStatusTool = defineTool({
     const shown = new Set(files.map(({ block_id }) => block_id));
     const conflicts = mounts.conflicts
       .list()
-      .filter(({ block }) =>
-        input.path === undefined ? kernel.mayRead(invocation, block) : shown.has(block),
-      )
+      .filter(({ block }) => (below === "/" ? kernel.mayRead(invocation, block) : shown.has(block)))
       .map(answerOf);
     return { files, conflicts };
   },
 });
+
+/** The folder that is meant, with a slash at its end; undefined when it is none. */
+function folderOf(mounts: Mounts, given: string, { folder }: Invocation): string | undefined {
+  if (isBlockId(given)) return undefined;
+  const { mount, path } = findPlaceOrRoot(mounts, given, { folder });
+  const { source, root } = mount;
+  const isFolder = path === "" || source.disk.kindAt(path) === "folder";
+  return isFolder ? join(root, path, "/") : undefined;
+}
+
+/** What has a block there, in the order of the paths of each mount. */
+function allBelow(mounts: Mounts, folder: string): { mount: Mount; path: string }[] {
+  return mounts.list().flatMap((mount) =>
+    mount.source.files
+      .paths()
+      .filter((path) => join(mount.root, path).startsWith(folder))
+      .toSorted()
+      .map((path) => ({ mount, path })),
+  );
+}
 
 function answerOf(known: Conflict): z.input<typeof conflictAnswer> {
   const { conflict, path, block, version, stood = "nobody", theirs, mine, gone } = known;

@@ -15,7 +15,10 @@ export const blockRollback = defineTool({
     ...writing,
   }),
   output: editAnswer,
-  examples: [{ when: "Back to version 4.", input: { block_id: "main~claude~1", version: 4 } }],
+  examples: [
+    { when: "Back to version 4.", input: { block_id: "main~claude~1", version: 4 } },
+    { when: "The same of a file.", input: { block_id: "src/main.ts", version: 4 } },
+  ],
   run(kernel, { input, invocation, fingerprint }) {
     return editOneBlock(kernel, invocation, {
       block: input.block_id,

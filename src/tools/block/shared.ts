@@ -17,6 +17,10 @@ export const editAnswer = z.strictObject({
     .describe(
       "a unified diff of what others changed since the version you read; empty when nothing",
     ),
+  unchanged: z
+    .literal(true)
+    .optional()
+    .describe("the text was that already: no version was made, and there is no Edit to take back"),
 });
 
 export function checkBlock(block: string): string {
@@ -66,6 +70,7 @@ interface ChangedBlock {
   readonly block_id: string;
   readonly version: number;
   readonly since: string;
+  readonly isSame: boolean;
 }
 
 /**
@@ -109,10 +114,11 @@ export async function editBlocks<Answer>(
       for (const { block, version } of changes) versions.set(block, version);
       return answer(
         edit,
-        changes.map(({ block, version }) => ({
+        changes.map(({ block, before, version }) => ({
           block_id: block,
           version,
           since: since.get(block) ?? "",
+          isSame: version === before,
         })),
       );
     },
@@ -155,6 +161,9 @@ export function editOneBlock(
     blocks: new Map([[block, { base, translate }]]),
     fingerprint,
     restores,
-    answer: (edit, [changed]) => ({ ...changed!, edit }),
+    answer: (edit, [changed]) => {
+      const { isSame, ...answer } = changed!;
+      return { ...answer, edit, ...(isSame && { unchanged: true as const }) };
+    },
   });
 }

@@ -18,7 +18,7 @@ export const blockStatusTool = defineTool({
     ...writing,
   }),
   output: z.strictObject({
-    ...editAnswer.shape,
+    ...editAnswer.omit({ unchanged: true }).shape,
     status: blockStatus,
     flags: blockFlags,
     metadata: blockMetadata,
