@@ -88,10 +88,7 @@ export class PatchEdit {
     for (const target of this.#existing)
       await this.#kernel.tryOut(checkBlock(target.block), (document) => {
         const { hunks } = placed(document, target, this.#base);
-        const { path, block: block_id } = target;
-        const { version } = document;
-        const file = { path, block_id, ...becomes(target), version, since: "", hunks };
-        this.#told.set(target, file);
+        this.#tell(target, { version: document.version, since: "", hunks });
       });
   }
 
@@ -126,15 +123,18 @@ export class PatchEdit {
       edit: inEdit,
       answer: (edit, changed) => {
         for (const target of changing) {
-          const { path, block } = target;
+          const { block } = target;
           const { version, since } = changed.find((each) => each.block_id === block)!;
-          const hunks = fitted.get(block)!;
-          const file = { path, block_id: block, ...becomes(target), version, since, hunks };
-          this.#told.set(target, file);
+          this.#tell(target, { version, since, hunks: fitted.get(block)! });
         }
         return this.#answer(edit);
       },
     });
+  }
+
+  #tell(target: PatchTarget, how: Pick<PatchedFile, "version" | "since" | "hunks">): void {
+    const { path, block: block_id } = target;
+    this.#told.set(target, { path, block_id, ...becomes(target), ...how });
   }
 
   #going(): PatchTarget[] {
