@@ -111,7 +111,7 @@ async function start(options: ServerOptions): Promise<RunningServer> {
   const { token, principal } = await ownerOf(place, tokens, options.actor ?? "owner");
   const closing = new AbortController();
   const metrics = new Metrics();
-  starting.use(compileEarly(() => metrics.total("kumiko_calls_total")));
+  starting.use(compileEarly());
   const hall = new Hall({
     world,
     registry: await allTools(),

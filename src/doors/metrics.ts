@@ -70,12 +70,6 @@ export class Metrics {
     };
   }
 
-  /** Whatever its labels. */
-  total(name: Named<"counter">): number {
-    const all = this.#series.get(name)?.values() ?? [];
-    return Iterator.from(all).reduce((sum, { value }) => sum + value, 0);
-  }
-
   /** Forgets what a gauge said, before it is set anew. */
   clear(name: Named<"gauge">): void {
     this.#series.delete(name);
