@@ -12,8 +12,10 @@ import {
 
 const KINDS: FileEditKind[] = ["moves", "deletes", "patches"];
 const plain = fc
-  .tuple(fc.nat(), fc.nat())
-  .map(([owner, sequence]) => formatEdit(`${owner}`, sequence));
+  .tuple(fc.nat(), fc.option(fc.nat()), fc.nat())
+  .map(([owner, again, sequence]) =>
+    formatEdit(again === null ? `${owner}` : `${owner}r${again}`, sequence),
+  );
 const ofFiles = fc.tuple(plain, fc.constantFrom(...KINDS)).map((parts) => fileEdit(...parts));
 
 test("an id says whether the Edit is of files, and what it flips", () => {
@@ -39,6 +41,9 @@ test.each([
   "src/e7-12",
   "e7-12/a",
   "main~ann~1",
+  "exercise-3",
+  "e7-12-undoes-src/a.txt",
+  "e7r-1",
   "e7-1 2",
 ])("%j is no Edit", (text) => {
   expect(isEdit(text)).toBe(false);
