@@ -1,4 +1,4 @@
-import { chmodSync, rmSync, symlinkSync, utimesSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync, symlinkSync, utimesSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { timeText } from "../src/files/file-stat.ts";
 import { type FileStatus, fileStatuses } from "../src/files/file-status.ts";
@@ -240,12 +240,46 @@ test("of a folder it tells of all in it that have blocks, whichever folder of th
   expect(await paths("src")).toEqual(["src/b.txt", "src/in/c.txt"]);
   expect(await paths("src/in/")).toEqual(["src/in/c.txt"]);
   const all = ["a.txt", "src/b.txt", "src/in/c.txt", "srcs.txt"];
-  for (const root of [".", mounted.folder, `${mounted.folder}/`])
-    expect(await paths(root)).toEqual(all);
+  const { name } = mounted.mounts.first();
+  const roots = [".", mounted.folder, `${mounted.folder}/`, `@${name}`, `@${name}/`, `@${name}/.`];
+  for (const root of roots) expect([root, await paths(root)]).toEqual([root, all]);
   expect(await paths("a.txt")).toEqual(["a.txt"]);
+  expect(await paths(`@${name}/src`)).toEqual(["src/b.txt", "src/in/c.txt"]);
+});
+
+test("of a folder it tells of every conflict about what was in it or in its place, also of what is no file now", async () => {
+  await using mounted = await Mounted.with({
+    "in/a.txt": "a\n",
+    "in/b.txt": "b\n",
+    "c.txt": "c\n",
+    "kumiko.toml": MANUAL,
+  });
+  for (const path of ["in/a.txt", "c.txt"]) {
+    const old = path.at(-5)!;
+    await mounted.call("block_replace", { block_id: path, old, new: "STAGED" }, ann);
+    rmSync(mounted.path(path));
+    await mounted.text(path);
+  }
+  const conflicts = async (input: object): Promise<unknown[]> => {
+    const answer = await mounted.call<{ conflicts: Answer[] }>("file_status", input, ann);
+    return answer.conflicts.map(({ path }) => path);
+  };
+  await mounted.call("file_move", { path: "in/b.txt", to: "in/a.txt" }, ann);
+  mkdirSync(mounted.path("c.txt"));
+  expect(await conflicts({})).toEqual(["in/a.txt", "c.txt"]);
+  expect(await conflicts({ path: "in" })).toEqual(["in/a.txt"]);
+  expect(await conflicts({ path: "in/a.txt" })).toEqual(["in/a.txt"]);
+  expect(await conflicts({ path: "c.txt" })).toEqual(["c.txt"]);
+  expect(await files(mounted, { path: "c.txt" })).toMatchObject([{ path: "c.txt" }]);
 });
 
 describe("what is said of a path that is no file", () => {
+  test("nothing stands there, and what comes near is named", async () => {
+    await using mounted = await Mounted.with({ "src/main.ts": "a\n" });
+    const refused = await refusalOf(mounted.call("file_status", { path: "src/mian.ts" }));
+    expect(refused).toMatchObject({ code: "not_on_disk", facts: { near: "src/main.ts" } });
+  });
+
   test("the mounted folder is a folder", async () => {
     await using mounted = await Mounted.with({ "a.txt": "a\n" });
     for (const path of [".", mounted.folder]) {

@@ -38,8 +38,9 @@ export function findPlaceOrRoot(
   given: string,
   { folder }: Pick<Invocation, "folder"> = {},
 ): FoundPlace {
-  const [, name, rest] = /^@([a-z0-9-]{1,32})\/(.+)$/s.exec(given) ?? [];
-  if (name !== undefined) return placeIn(mounts.named(name), rest!);
+  const [, name, rest = ""] = /^@([a-z0-9-]{1,32})(?:\/(.*))?$/s.exec(given) ?? [];
+  if (name !== undefined && (rest !== "" || mounts.isMounted(name)))
+    return placeIn(mounts.named(name), rest === "" ? "." : rest);
   const all = mounts.list();
   if (given.startsWith("/")) {
     const around = innermost(all, given);

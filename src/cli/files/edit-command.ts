@@ -35,6 +35,13 @@ interface Entry {
   readonly actor: string;
 }
 
+interface Status {
+  readonly files: readonly { readonly block_id?: string }[];
+  readonly conflicts: readonly FileConflict[];
+}
+
+const NO_FILE: Status = { files: [], conflicts: [] };
+
 /**
  * Opens a copy of what the file's block says now in the person's editor, and merges whatever is saved there: with the
  * file itself, nobody could tell what a person took out from what the editor had never seen. The kernel is free for
@@ -56,10 +63,11 @@ export async function editFile(
     const ask = <Answer>(tool: string, input: { readonly [name: string]: unknown }) =>
       callFileTool<Answer>(kernel, caller, tool, input);
     const name = shownPath(terminal, file);
-    const status = await ask<{ files: { block_id?: string }[]; conflicts: FileConflict[] }>(
-      "file_status",
-      { path: file },
-    );
+    const status = await ask<Status>("file_status", { path: file }).catch((error: unknown) => {
+      // A new one that the person did not write after all.
+      if (error instanceof KumikoError && error.code === "not_on_disk") return NO_FILE;
+      throw error;
+    });
     const block_id = status.files[0]?.block_id;
     const history =
       block_id === undefined

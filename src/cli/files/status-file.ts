@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { printJson } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import { type FileConflict, printFileStatus } from "../home/file-answer.ts";
@@ -49,19 +48,5 @@ export async function standingOf(
   path?: string,
 ): Promise<Standing> {
   const input = path === undefined ? {} : { path };
-  const answer = await callFileTool<Standing>(kernel, caller, "file_status", input);
-  if (path !== undefined) await checkThere(kernel, caller, path, answer);
-  return answer;
-}
-
-/** What is neither a block nor on disk is a slip: it is said what comes near. */
-async function checkThere(
-  kernel: OpenKernel,
-  caller: Caller,
-  path: string,
-  { files }: Standing,
-): Promise<void> {
-  const isBlock = files.some(({ block_id }) => block_id !== undefined);
-  if (isBlock || !path.startsWith("/") || existsSync(path)) return;
-  await callFileTool(kernel, caller, "file_diff", { path });
+  return callFileTool<Standing>(kernel, caller, "file_status", input);
 }

@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import * as z from "zod";
 import { isBlockId } from "../../base/index.ts";
-import type { Invocation } from "../../kernel/index.ts";
+import type { Invocation, Kernel } from "../../kernel/index.ts";
 import { defineTool } from "../../tools/index.ts";
 import type { Conflict } from "../conflicts.ts";
 import type { Mount } from "../mount.ts";
 import { Mounts } from "../mounts.ts";
-import { findPlaceOrRoot } from "../places.ts";
+import { findPlaceOrRoot, type FoundPlace } from "../places.ts";
+import { absent } from "../refusals.ts";
 import { diskTime, fileStatus, pathArgument, placeFor } from "./shared.ts";
 
 const side = z.strictObject({ start: z.int(), end: z.int(), text: z.string() });
@@ -51,11 +52,7 @@ export const fileStatusTool = defineTool({
   examples: [{ when: "Is anything in conflict?", input: {} }],
   async run(kernel, { input, invocation }) {
     const mounts = Mounts.of(kernel);
-    const below = input.path === undefined ? "/" : folderOf(mounts, input.path, invocation);
-    const wanted =
-      below === undefined
-        ? [await placeFor(kernel, invocation, input.path!, "read")]
-        : allBelow(mounts, below);
+    const { wanted, isMeant } = await meantBy(kernel, invocation, input.path);
     const files: {
       path: string;
       block_id?: string;
@@ -78,14 +75,45 @@ export const fileStatusTool = defineTool({
         ...(why !== undefined && { why }),
       });
     }
-    const shown = new Set(files.map(({ block_id }) => block_id));
     const conflicts = mounts.conflicts
       .list()
-      .filter(({ block }) => (below === "/" ? kernel.mayRead(invocation, block) : shown.has(block)))
+      .filter(({ block, path }) => {
+        const mount = mounts.fileOf(block)?.mount;
+        return mount !== undefined && isMeant(mount, path) && kernel.mayRead(invocation, block);
+      })
       .map(answerOf);
     return { files, conflicts };
   },
 });
+
+interface Meant {
+  readonly wanted: readonly Pick<FoundPlace, "mount" | "path">[];
+  /** Whether what was at a path is asked for, too. */
+  readonly isMeant: (mount: Mount, path: string) => boolean;
+}
+
+async function meantBy(
+  kernel: Kernel,
+  invocation: Invocation,
+  given: string | undefined,
+): Promise<Meant> {
+  const mounts = Mounts.of(kernel);
+  const folder = given === undefined ? "/" : folderOf(mounts, given, invocation);
+  if (folder !== undefined) {
+    const isMeant = (mount: Mount, path: string): boolean =>
+      // What was at the folder's own place before is a file that stands badly.
+      join(mount.root, path, "/").startsWith(folder);
+    return { wanted: loaded(mounts, isMeant), isMeant };
+  }
+  const place = await placeFor(kernel, invocation, given!, "read");
+  const { source } = place.mount;
+  if (source.files.at(place.path) === undefined && source.disk.kindAt(place.path) === "absent")
+    throw absent(source, place.path);
+  return {
+    wanted: [place],
+    isMeant: (mount, path) => mount === place.mount && path === place.path,
+  };
+}
 
 /** The folder that is meant, with a slash at its end; undefined when it is none. */
 function folderOf(mounts: Mounts, given: string, { folder }: Invocation): string | undefined {
@@ -96,12 +124,12 @@ function folderOf(mounts: Mounts, given: string, { folder }: Invocation): string
   return isFolder ? join(root, path, "/") : undefined;
 }
 
-/** What has a block there, in the order of the paths of each mount. */
-function allBelow(mounts: Mounts, folder: string): { mount: Mount; path: string }[] {
+/** What has a block, in the order of the paths of each mount. */
+function loaded(mounts: Mounts, isMeant: Meant["isMeant"]): Meant["wanted"] {
   return mounts.list().flatMap((mount) =>
     mount.source.files
       .paths()
-      .filter((path) => join(mount.root, path).startsWith(folder))
+      .filter((path) => isMeant(mount, path))
       .toSorted()
       .map((path) => ({ mount, path })),
   );
