@@ -95,6 +95,67 @@ describe("the Edit that made a file", () => {
     expect(await mounted.text("new.txt")).toBe("theirs\n");
   });
 
+  test.each(["", "new\n"])(
+    "leaves a file that a program has open until it is closed, and what was written then (%j)",
+    async (content) => {
+      await using mounted = await Mounted.with(OPEN);
+      const { source } = mounted.mounts.first();
+      for (const path of ["written.txt", "left.txt"]) {
+        await mounted.call("file_create", { path, content }, claude);
+        const descriptor = openSync(mounted.path(path), "a");
+        // What it was when it was opened is known, as a watch would tell.
+        await mounted.text(path);
+        const undone = await mounted.call("block_undo", {}, claude);
+        expect(undone).toMatchObject({ unsaved: [{ path, why: expect.stringContaining("open") }] });
+        expect(undone).not.toMatchObject({ blocks: [{ made: false }] });
+        if (path === "written.txt") writeSync(descriptor, "theirs\n");
+        closeSync(descriptor);
+        await source.saving.saveAll([source.files.at(path)!.block]);
+      }
+      expect(mounted.read("written.txt")).toContain("theirs\n");
+      expect(await mounted.text("written.txt")).toBe(mounted.read("written.txt"));
+      expect(existsSync(mounted.path("left.txt"))).toBe(false);
+    },
+  );
+
+  test.each(["", "new\n"])(
+    "is not what somebody did to the empty file that another made there since (%j)",
+    async (content) => {
+      await using mounted = await Mounted.with(OPEN);
+      await mounted.call("file_create", { path: "new.txt", content }, claude);
+      await mounted.call("block_undo", {}, claude);
+      mounted.write("new.txt", "");
+      await mounted.call("file_delete", { path: "new.txt" }, ann);
+      const back = await mounted.call("block_undo", {}, ann);
+      expect(back).toMatchObject({ blocks: [{ file: "deletes" }] });
+      expect(back).not.toMatchObject({ blocks: [{ made: false }] });
+      expect(mounted.read("new.txt")).toBe("");
+      const read = { block_id: "new.txt" };
+      await mounted.call("block_read", read, ann);
+      const operations = [{ op: "insert", line: 0, content: "ann" }];
+      await mounted.call("block_edit", { ...read, operations }, ann);
+      expect(mounted.read("new.txt")).toContain("ann");
+      await mounted.call("block_undo", {}, ann);
+      expect(mounted.read("new.txt")).toBe("");
+      const { versions } = await mounted.call<{ versions: { actor: string }[] }>(
+        "block_history",
+        read,
+      );
+      expect(versions.map(({ actor }) => actor)).toContain("disk");
+    },
+  );
+
+  test.each(["", "new\n"])("tells nobody that what was undone is missing (%j)", async (content) => {
+    await using mounted = await Mounted.with(OPEN);
+    await mounted.call("file_create", { path: "new.txt", content }, claude);
+    rmSync(mounted.path("new.txt"));
+    // It is noticed that it went.
+    await mounted.text("new.txt");
+    const undone = await mounted.call("block_undo", {}, claude);
+    expect(undone).toMatchObject({ blocks: [{ made: false }] });
+    expect(undone).not.toHaveProperty("unsaved");
+  });
+
   test("leaves an empty file away that somebody deleted since, until it is redone", async () => {
     await using mounted = await Mounted.with(OPEN);
     await mounted.call("file_create", { path: "new.txt", content: "" }, claude);
@@ -138,10 +199,10 @@ describe("the Edit that made a file", () => {
     expect(mounted.read("new.txt")).toBe("new\n");
     const undone = await mounted.call("block_undo", claudes, ann);
     expect(existsSync(mounted.path("new.txt"))).toBe(false);
-    expect(undone).toMatchObject({ blocks: [{ path: "new.txt", gone: true }] });
+    expect(undone).toMatchObject({ blocks: [{ path: "new.txt", made: false }] });
     const redone = await mounted.call("block_redo", {}, ann);
     expect(mounted.read("new.txt")).toBe("new\n");
-    expect(redone).not.toMatchObject({ blocks: [{ gone: true }] });
+    expect(redone).toMatchObject({ blocks: [{ path: "new.txt", made: true }] });
     await mounted.call("block_undo", {}, claude);
     expect(existsSync(mounted.path("new.txt"))).toBe(false);
   });
@@ -152,7 +213,7 @@ describe("the Edit that made a file", () => {
     await mounted.call("file_save", {}, ann);
     const undone = await mounted.call("block_undo", {}, ann);
     expect(mounted.read("new.txt")).toBe("new\n");
-    expect(undone).not.toMatchObject({ blocks: [{ gone: true }] });
+    expect(undone).not.toMatchObject({ blocks: [{ made: false }] });
     await mounted.call("file_save", {}, ann);
     expect(existsSync(mounted.path("new.txt"))).toBe(false);
   });
@@ -168,7 +229,43 @@ describe("the Edit that made a file", () => {
       await mounted.call("file_changed", { path }, claude);
       await mounted.call("block_undo", {}, claude);
       expect(existsSync(mounted.path(path))).toBe(false);
+      // Made so where the making of it was undone, it is an Edit of its own as well.
+      await mounted.call("file_changed", { path, begins: true, content }, claude);
+      mounted.write(path, content);
+      const { version } = await mounted.call("file_changed", { path }, claude);
+      const page = await mounted.call<{ versions: { actor: string; version: number }[] }>(
+        "block_history",
+        { block_id: path },
+      );
+      expect(page.versions[0]).toMatchObject({ actor: "claude", version });
+      await mounted.call("block_undo", { actor: "claude" }, ann);
+      expect(existsSync(mounted.path(path))).toBe(false);
     }
+  });
+});
+
+describe("block_rollback of a file that is not there", () => {
+  const ways = ["", "new\n"].flatMap((text) => [
+    { text, how: "deleted" as const },
+    { text, how: "undone" as const },
+  ]);
+
+  test.each(ways)("makes it again, which is a version: $how, $text", async ({ text, how }) => {
+    await using mounted = await Mounted.with(OPEN);
+    await mounted.call("file_create", { path: "new.txt", content: text }, claude);
+    if (how === "deleted") rmSync(mounted.path("new.txt"));
+    else await mounted.call("block_undo", {}, claude);
+    const back = { block_id: "new.txt", version: 1, call_id: "once" };
+    const made = await mounted.call("block_rollback", back, ann);
+    expect(made).not.toHaveProperty("unchanged");
+    expect(mounted.read("new.txt")).toBe(text);
+    expect(await mounted.call("block_rollback", back, ann)).toEqual(made);
+    await mounted.restart();
+    expect(mounted.read("new.txt")).toBe(text);
+    expect(await mounted.text("new.txt")).toBe(text);
+    // It is there, and says that already.
+    const again = await mounted.call("block_rollback", { ...back, call_id: "twice" }, ann);
+    expect(again).toMatchObject({ unchanged: true });
   });
 });
 

@@ -81,9 +81,13 @@ export class Making {
 
   /**
    * Brings files back whose blocks were given a text of earlier days. One without text was none before, unless it is what
-   * was made.
+   * was made or `asked` for.
    */
-  async restore(blocks: readonly string[], mayMake: (path: string) => boolean): Promise<void> {
+  async restore(
+    blocks: readonly string[],
+    mayMake: (path: string) => boolean,
+    asked: ReadonlySet<string> = new Set(),
+  ): Promise<void> {
     const { kernel, disk, files, records, saving } = this.#ports;
     for (const block of blocks) {
       const file = files.of(block);
@@ -92,7 +96,11 @@ export class Making {
         // Nobody may have noticed yet that it went.
         if (!file.isAway && disk.look(file.path) !== undefined) return;
         const { text } = await kernel.read(block);
-        if (text === "" && !(await kernel.isRemade(block))) return;
+        if (text === "" && !asked.has(block) && !(await kernel.isRemade(block))) {
+          // Nobody is to be told that what was undone is missing.
+          if (file.isAway && (await kernel.isUnmade(block))) await records.giveUp(file);
+          return;
+        }
         if (!mayMake(file.path)) return;
         records.leave(file);
         records.want(file);
@@ -121,7 +129,7 @@ export class Making {
       operation: "change",
       // It was asked whether it may be created.
       isAllowed: true,
-      makes: true,
+      makes: () => true,
       edit: inEdit,
       translate: (target) => [{ at: 0, remove: target.read().length, insert: content }],
       answer: ({ edit, changes }) => ({ block, version: changes[0]!.version, edit }),

@@ -109,6 +109,7 @@ export class MountedFiles {
   /** From now on that path means it. */
   move(file: MountedFile, to: string): void {
     this.#byPath.delete(file.path);
+    this.#moved.delete(to);
     this.#moved.delete(file.path);
     this.#moved.set(file.path, file);
     if (this.#moved.size > MOVES) this.#moved.delete(this.#moved.keys().next().value!);

@@ -150,11 +150,20 @@ export class MountsPort implements FilePort {
     await this.saved(blocks);
   }
 
-  async restored({ kind = "person" }: Invocation, blocks: readonly string[]): Promise<void> {
+  away(blocks: readonly string[]): Set<string> {
+    return new Set(blocks.filter((block) => this.#mounts.fileOf(block)?.file.isAway === true));
+  }
+
+  async restored(
+    { kind = "person" }: Invocation,
+    blocks: readonly string[],
+    asked?: ReadonlySet<string>,
+  ): Promise<void> {
     for (const [mount, own] of this.#byMount(blocks))
       await mount?.source.making.restore(
         own,
         (path) => mount.decide(path, "create", kind).decision === "allow",
+        asked,
       );
   }
 

@@ -27,7 +27,7 @@ export async function isBeingWritten(
  * Whether a process has a file open to write to it, as far as Linux tells us of others': of our own user's, or of all when
  * we are root. It looks at every open file of each, for some milliseconds to a tenth of a second.
  */
-async function isOpenForWriting(file: FileIdentity): Promise<boolean> {
+export async function isOpenForWriting(file: FileIdentity): Promise<boolean> {
   return inSlices(search(file));
 }
 

@@ -97,6 +97,7 @@ export class Syncing {
     if (cause === DISK && !epoch.isBegun)
       await this.#takeBack(found.filter(([, { writtenTo }]) => writtenTo === undefined));
     for (const [file, text] of byBlock.values()) await this.#foresee(file, text, cause);
+    const cameBack = await this.#cameBack(found);
     const merges = new Map<string, MergedFile>();
     const translate = (target: EditTarget, block: string): Merged["splices"] => {
       const [file, text] = byBlock.get(block)!;
@@ -113,6 +114,7 @@ export class Syncing {
           operation: "change",
           edit,
           translate,
+          makes: (block) => cameBack.has(block),
           answer: (applied) => ({ edit: applied.edit, changes: applied.changes }),
         },
       ),
@@ -166,8 +168,7 @@ export class Syncing {
     const { claims, kernel } = this.#ports;
     if (!claims.isAnnounced(file.path)) return undefined;
     const base = (writtenTo ?? file.synced)?.base;
-    const before =
-      base === undefined ? "" : await kernel.tryOut(file.block, (target) => textOf(base, target));
+    const before = base && (await kernel.tryOut(file.block, (target) => textOf(base, target)));
     return claims.of(file.path, { before, after });
   }
 
@@ -237,6 +238,14 @@ export class Syncing {
       },
       answer: () => undefined,
     });
+  }
+
+  /** Files that somebody made where the making of one was undone: that happened also when they are empty. */
+  async #cameBack(found: readonly (readonly [MountedFile, FoundText])[]): Promise<Set<string>> {
+    const blocks = new Set<string>();
+    for (const [{ block, synced }] of found)
+      if (synced === undefined && (await this.#ports.kernel.isUnmade(block))) blocks.add(block);
+    return blocks;
   }
 
   /** What took away what has returned is undone; what is taken in then is that both are the same. */

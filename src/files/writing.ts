@@ -8,6 +8,7 @@ import { DISK } from "./found-text.ts";
 import type { LateWrites } from "./late-writes.ts";
 import type { Synced } from "./ledger.ts";
 import type { MountedFile } from "./mounted-file.ts";
+import { isOpenForWriting } from "./open-elsewhere.ts";
 import type { Records } from "./records.ts";
 import type { ReplacedFile } from "./replaced-file.ts";
 import type { StagedFile } from "./replacing.ts";
@@ -92,11 +93,15 @@ export class Writing {
     return this.#put(file, { ...ready, version });
   }
 
-  /** Whoever begins to write an empty file anew changes nothing of it at first but its times. */
+  /**
+   * Whoever begins to write an empty file anew changes nothing of it at first but its times, and may be long about it: what
+   * is written to a file that has no name any more, nobody ever reads.
+   */
   async #remove(path: string, { content, identity }: Synced): Promise<boolean> {
     const { disk } = this.#ports;
     const found = disk.identity(path);
     if (found !== undefined && !sameIdentity(found, identity)) return false;
+    if (found !== undefined && (await isOpenForWriting(found))) throw inUse(path);
     return disk.remove(path, content);
   }
 
@@ -198,6 +203,14 @@ function formed(text: string, wanted: TextForm): Formed | string {
   if (kept !== text) return kept;
   const bytes = writeText(text, form);
   return { form, bytes, content: Content.of(bytes) };
+}
+
+function inUse(path: string): KumikoError {
+  return new KumikoError(
+    "file_unwritable",
+    `A program has ${path} open and may be writing to it: it is removed when that is done, unless something was written.`,
+    { path },
+  );
 }
 
 export function restless(path: string): KumikoError {

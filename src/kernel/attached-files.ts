@@ -58,9 +58,12 @@ export class AttachedFiles {
       staged = files.stage(applied.changes);
       return request.answer(applied);
     };
+    // To make a file again is an Edit, whatever it says.
+    const away = request.restores === true ? files.away(request.blocks) : undefined;
+    const makes = away === undefined ? request.makes : (block: string) => away.has(block);
     try {
-      const answered = await editText({ ...request, answer });
-      if (request.restores === true) await files.restored(invocation, request.blocks);
+      const answered = await editText({ ...request, makes, answer });
+      if (away !== undefined) await files.restored(invocation, request.blocks, away);
       else await files.saved(request.blocks, staged);
       this.tellUnsaved(invocation, request.blocks);
       return answered;

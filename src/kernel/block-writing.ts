@@ -54,8 +54,8 @@ export interface TextEdit<Answer> {
   readonly restores?: boolean | undefined;
   /** The gate was asked when it was taken in. */
   readonly isAllowed?: boolean | undefined;
-  /** It makes what these blocks are about: an Edit also where their text stays the same. */
-  readonly makes?: boolean | undefined;
+  /** Whether it makes what a block is about: then it is an Edit also where the text stays the same. */
+  readonly makes?: ((block: string) => boolean) | undefined;
   translate(target: EditTarget, block: string): readonly Splice[];
   answer(applied: Applied): Answer;
 }
@@ -157,7 +157,8 @@ export class BlockWriting {
           const splices = request.translate(editTarget(live.document), live.block);
           for (const { insert } of splices) checkFileText(live.block, insert);
           const started = splices.length === 0 ? undefined : this.#started(state, invocation);
-          return { block: live.block, text: { splices, makes: request.makes }, state: started };
+          const makes = request.makes?.(live.block);
+          return { block: live.block, text: { splices, makes }, state: started };
         }),
       answer: (applied) => request.answer(applied),
     });

@@ -130,8 +130,17 @@ export interface FilePort extends AsyncDisposable {
   saved(blocks: readonly string[], staged?: Disposable): Promise<void>;
   /** The same for blocks of which something was purged, whoever may change their files. */
   purged(blocks: readonly string[]): Promise<void>;
-  /** The same for blocks that got a text of earlier days: files of theirs that are not there any more are made again. */
-  restored(invocation: Invocation, blocks: readonly string[]): Promise<void>;
+  /** Those of the blocks whose files are not there, and that nobody asked for. */
+  away(blocks: readonly string[]): ReadonlySet<string>;
+  /**
+   * The same for blocks that got a text of earlier days: files of theirs that are not there any more are made again. Without
+   * text only those that were `asked` for, and what an Edit made that was done again.
+   */
+  restored(
+    invocation: Invocation,
+    blocks: readonly string[],
+    asked?: ReadonlySet<string>,
+  ): Promise<void>;
   /**
    * Looks whether a file can be deleted or, with `to`, moved there. Throws when it cannot, or the caller may not;
    * undefined when what is given is no file.

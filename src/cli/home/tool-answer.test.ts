@@ -10,5 +10,5 @@ it("names a file that is not on disk by its path, which stands in the place of i
   const unsaved = [{ block_id: "src/a.ts", why: "The disk is full." }];
   const answer = { block_id: "src/a.ts", version: 2, edit: "e1", since: "", unsaved };
   await printAnswer(terminal, "block_replace", {}, answer);
-  expect(printed.join("")).toContain("src/a.ts is not on disk: The disk is full.");
+  expect(printed.join("")).toContain("src/a.ts is not on disk as it should be: The disk is full.");
 });

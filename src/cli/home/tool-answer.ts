@@ -51,7 +51,7 @@ export async function printAnswer(
   input: Answer,
   answer: Answer,
 ): Promise<void> {
-  const print = forms[tool] ?? (isEdit(answer) ? printEdit : printFields);
+  const print = forms[tool] ?? (isEditAnswer(answer) ? printEdit : printFields);
   const { unsaved = [], ...rest } = answer;
   const lines = [...print(terminal, rest, input), ...printUnsaved(terminal, unsaved)];
   if (lines.length > 0) await terminal.print(`${lines.join("\n")}\n`);
@@ -90,12 +90,12 @@ function printUnsaved(terminal: Terminal, unsaved: unknown): string[] {
       "red",
       unread === true
         ? `Only the block was read. ${inVerbs(why)}`
-        : `${path} is not on disk: ${inVerbs(why)} The edit is kept and saved later.`,
+        : `${path} is not on disk as it should be: ${inVerbs(why)} The edit is kept and saved later.`,
     ),
   );
 }
 
-function isEdit(answer: Answer): boolean {
+function isEditAnswer(answer: Answer): boolean {
   return typeof answer["edit"] === "string" && typeof answer["version"] === "number";
 }
 
@@ -114,23 +114,24 @@ interface FlippedBlock {
   readonly diff: string;
   readonly stayed: number;
   readonly file?: "moves" | "deletes";
-  readonly gone?: true;
+  readonly made?: boolean;
 }
 
 function printFlip(terminal: Terminal, what: string, answer: Answer): string[] {
   const blocks = answer["blocks"] as readonly FlippedBlock[];
   return [
     `${what} ${bold(terminal, answer["flipped"])} of ${String(answer["actor"])} ${dim(terminal, `edit ${String(answer["edit"])}`)}`,
-    ...blocks.flatMap(({ block_id, version, diff, stayed, file, gone }) => [
+    ...blocks.flatMap(({ block_id, version, diff, stayed, file, made }) => [
       `${bold(terminal, block_id)} is now version ${version}`,
-      ...(gone === true ? ["  the file is gone again: that Edit had made it"] : []),
+      ...(made === false ? ["  the file is gone again: that Edit had made it"] : []),
+      ...(made === true ? ["  the file is back"] : []),
       ...(stayed > 0
         ? [
             `  ${stayed} characters of it stay as they are: others have removed or replaced them since`,
           ]
         : []),
       ...(file === undefined ? [] : [`  ${fileFlipped(file, answer)}`]),
-      ...(diff === "" && file === undefined ? ["  no text changed"] : []),
+      ...(diff === "" && file === undefined && made === undefined ? ["  no text changed"] : []),
       ...(diff === "" ? [] : diffLines(terminal, diff)),
     ]),
   ];

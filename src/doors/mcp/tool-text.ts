@@ -226,8 +226,9 @@ function becoming({ deleted, moved_to: to }: Answer, dry: boolean): string {
 
 function flipText(what: keyof typeof flips, { edit, flipped, actor, blocks }: Answer): string {
   const rows = (blocks as readonly Answer[]).flatMap(
-    ({ block_id, path, version, diff, stayed, file, gone }) => [
-      ...(gone === true ? [`${text(path)} is deleted: that Edit had made it.`] : []),
+    ({ block_id, path, version, diff, stayed, file, made }) => [
+      ...(made === false ? [`${text(path)} is deleted: that Edit had made it.`] : []),
+      ...(made === true ? [`${text(path)} is there again.`] : []),
       ...(file === undefined ? [] : [`${text(path)} ${flips[what][file as "moves" | "deletes"]}.`]),
       `${text(path ?? block_id)} is now version ${text(version)}${diff === "" ? ", its text is unchanged" : ":"}`,
       ...(diff === "" ? [] : [text(diff)]),

@@ -24,7 +24,10 @@ export const flipAnswer = z.strictObject({
         .enum(["moves", "deletes"])
         .optional()
         .describe("what the Edit did to the whole file, which is taken back or done again"),
-      gone: z.literal(true).optional().describe("the Edit had made this file, which is deleted"),
+      made: z
+        .boolean()
+        .optional()
+        .describe("the Edit makes this file: true, it is there again; false, it is deleted"),
       stayed: z
         .int()
         .describe(
@@ -48,28 +51,33 @@ export async function showFlipped(
   const told = await Promise.all(
     blocks.map(async ({ block, ...rest }) => {
       const path = await pathOf(kernel, block);
-      const gone = path !== undefined && (await isGone(kernel, block));
+      const made = path === undefined ? undefined : await isMade(kernel, block);
       return {
         block_id: block,
         ...(path !== undefined && { path }),
         ...rest,
-        ...(gone && { gone: true as const }),
+        ...(made !== undefined && { made }),
       };
     }),
   );
   return { edit, flipped, actor: author, blocks: told };
 }
 
-/** Where files are saved by hand, it stays until then. */
-async function isGone(kernel: Kernel, block: string): Promise<boolean> {
-  if (!(await kernel.isUnmade(block))) return false;
+/** Whether the file is there, if that is what was decided and it is so; where files are saved by hand, it is so then. */
+async function isMade(kernel: Kernel, block: string): Promise<boolean | undefined> {
+  const isUnmade = await kernel.isUnmade(block);
+  if (!isUnmade && !(await kernel.isRemade(block))) return undefined;
+  return (await isThere(kernel, block)) === isUnmade ? undefined : !isUnmade;
+}
+
+async function isThere(kernel: Kernel, block: string): Promise<boolean> {
   try {
     await kernel.onDisk(block);
-    return false;
+    return true;
   } catch (error) {
     // What cannot be read as text is there.
     if (!(error instanceof KumikoError)) throw error;
-    return error.code === "not_on_disk";
+    return error.code !== "not_on_disk";
   }
 }
 
