@@ -75,7 +75,7 @@ export function stripped(
 
 const prefix = /^[abiwco]\//;
 
-function withoutPrefix(name: string): string {
+export function withoutPrefix(name: string): string {
   return name.replace(prefix, "");
 }
 

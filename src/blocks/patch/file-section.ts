@@ -4,6 +4,7 @@ import {
   readNamedSide,
   readPlainName,
   stripped,
+  withoutPrefix,
 } from "./file-names.ts";
 import { malformed } from "./malformed.ts";
 import type { FilePatch, Hunk } from "./types.ts";
@@ -51,16 +52,26 @@ export class FileSection {
   /** Takes the names of `---` and `+++` lines; false when they begin another file. */
   name(old: string, fresh: string): boolean {
     const sides = [readNamedSide(old), readNamedSide(fresh)] as const;
-    if (!this.#awaitsNames || !this.#isRenameOf(sides[0].name, sides[1].name)) return false;
+    if (!this.#awaitsNames || !this.#isOwn(sides[0].name, sides[1].name)) return false;
     [this.#old, this.#new] = sides;
     return true;
   }
 
-  /** A file that is only renamed has no such lines: what follows may be any other. */
-  #isRenameOf(old: string | null, fresh: string | null): boolean {
-    if (this.#renameFrom === null || this.#renameTo === null) return true;
-    if (old === null || fresh === null) return false;
-    return isBehindPrefix(this.#renameFrom, old) || isBehindPrefix(this.#renameTo, fresh);
+  /** A file that is only renamed, made, deleted or given a mode has no such lines: what follows may be any other. */
+  #isOwn(old: string | null, fresh: string | null): boolean {
+    const said = this.#saidAlready;
+    if (said === null) return true;
+    const isOld = old !== null && isBehindPrefix(said.old, old);
+    return isOld || (fresh !== null && isBehindPrefix(said.new, fresh));
+  }
+
+  /** What the file is called that something was said of already; null when nothing was, or not clearly of which. */
+  get #saidAlready(): { readonly old: string; readonly new: string } | null {
+    if (this.#renameFrom !== null && this.#renameTo !== null)
+      return { old: this.#renameFrom, new: this.#renameTo };
+    if (!this.#created && !this.#deleted && this.#newMode === null) return null;
+    const names = readGitNames(this.#git ?? "");
+    return names && { old: withoutPrefix(names.old), new: withoutPrefix(names.new) };
   }
 
   /** Prose between hunks comes here too and is passed over. */

@@ -59,20 +59,37 @@ describe("parsePatch", () => {
     ]);
   });
 
-  test("PATCH-1 what follows a file that is only renamed is another file", () => {
+  test("PATCH-1 what follows a file that is only renamed, made, deleted or given a mode is another file", () => {
     const rename = "diff --git a/x b/y\nrename from x\nrename to y\n";
-    for (const [after, kind, path] of [
-      ["--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+a\n", "create", "new"],
-      ["--- a/old\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", "delete", "old"],
-      [`--- a/other\n+++ b/other\n${change}`, "modify", "other"],
-    ] as const) {
-      const { files } = parsePatch(rename + after);
-      const told = files.map((file) => [file.kind, file.oldPath ?? file.newPath]);
-      expect(told).toEqual([
-        ["rename", "x"],
-        [kind, path],
-      ]);
-    }
+    for (const [first, what] of [
+      [rename, "rename"],
+      ["diff --git a/x b/x\nnew file mode 100644\n", "create"],
+      ["diff --git x x\nnew file mode 100644\nindex 0000000..e69de29\n", "create"],
+      ["diff --git a/x b/x\ndeleted file mode 100644\n", "delete"],
+      ["diff --git a/x b/x\nold mode 100644\nnew mode 100755\n", "modify"],
+    ] as const)
+      for (const [after, kind, path] of [
+        ["--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+a\n", "create", "new"],
+        ["--- a/old\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", "delete", "old"],
+        [`--- a/other\n+++ b/other\n${change}`, "modify", "other"],
+      ] as const) {
+        const { files } = parsePatch(first + after);
+        const told = files.map((file) => [file.kind, file.oldPath ?? file.newPath]);
+        expect(told).toEqual([
+          [what, "x"],
+          [kind, path],
+        ]);
+      }
+    const made = "diff --git a/x b/x\nnew file mode 100644\n";
+    for (const names of [
+      "--- /dev/null\n+++ b/x\n",
+      "--- a/x\n+++ b/x\n",
+      "--- /dev/null\n+++ x\n",
+    ])
+      expect(only(`${made}${names}@@ -0,0 +1 @@\n+a\n`)).toMatchObject({
+        kind: "create",
+        newPath: "x",
+      });
     for (const names of ["--- a/x\n+++ b/y\n", "--- x\n+++ y\n", "--- old/x\n+++ new/x\n"])
       expect(only(`${rename}${names}${change}`)).toMatchObject({ kind: "rename", newPath: "y" });
   });
