@@ -4,7 +4,9 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
+import { median } from "../harness.ts";
 
 export type Revision = "2025-11-25" | "2026-07-28";
 
@@ -46,10 +48,15 @@ export async function httpCalls(
     );
     return (calls * 1000) / (performance.now() - begun);
   };
-  await run(Math.ceil(count / 3));
-  const measured = [await run(count), await run(count), await run(count)];
+  const measured: number[] = [];
+  // The first counts for nobody: engines compile what they run often.
+  for (const calls of [Math.ceil(count / 3), count, count, count]) {
+    // A token may make 5,000 calls a second, and on a quick machine two runs would be more.
+    await setTimeout(1_000);
+    measured.push(await run(calls));
+  }
   for (const connection of [opener, ...connections]) connection.end();
-  return measured.toSorted((a, b) => a - b)[1]!;
+  return median(measured.slice(1));
 }
 
 function callIn(revision: Revision, headers: Record<string, string>) {
