@@ -151,6 +151,32 @@ describe("what somebody writes with tools of their own", () => {
       });
   });
 
+  test("is not passed over when a session undoes without saying what: it may be its own", async () => {
+    await using mounted = await Mounted.with({ "a.txt": THREE, "b.txt": THREE });
+    const session = { ...claude, reader: "session" };
+    await mounted.call("block_replace", { block_id: "b.txt", old: "two", new: "TWO" }, session);
+    const [here] = await versions(mounted, "b.txt");
+    const change = async (text: string): Promise<Version> => {
+      mounted.write("a.txt", text);
+      await mounted.call("file_changed", { path: "a.txt" }, { ...claude, reader: "hook" });
+      return (await versions(mounted, "a.txt"))[0]!;
+    };
+    await mounted.text("a.txt");
+    const native = await change("one\nTWO\nthree\n");
+    await expect(mounted.call("block_undo", {}, session)).rejects.toMatchObject({
+      code: "nothing_to_undo",
+      facts: { edit: native.edit, here: here!.edit },
+    });
+    expect(mounted.read("b.txt")).toContain("TWO");
+    await mounted.call("block_undo", { edit: native.edit }, session);
+    expect(mounted.read("a.txt")).toBe(THREE);
+    // What is older than the session's own leaves no doubt.
+    await change("one\ntwo\nTHREE\n");
+    await mounted.call("block_replace", { block_id: "b.txt", old: "one", new: "ONE" }, session);
+    await mounted.call("block_undo", {}, session);
+    expect(mounted.read("b.txt")).toBe("one\nTWO\nthree\n");
+  });
+
   test("the last one who said so is believed", async () => {
     await using mounted = await Mounted.with({ "a.txt": THREE });
     const edits = [{ old: "two", new: "TWO" }];

@@ -132,6 +132,7 @@ export class Undo {
         { actor },
       );
     }
+    if (what === "undo" && own !== undefined) await this.#checkNewest(row);
     return { row, active: what === "redo" };
   }
 
@@ -176,6 +177,13 @@ export class Undo {
       if (begun?.edit === edit) return block;
     }
     return undefined;
+  }
+
+  /** What an agent wrote with tools of its own is in its name, and of no session that is known: it may be this one's. */
+  async #checkNewest({ edit, actor }: EditRow): Promise<void> {
+    const newest = await this.#newestOf(actor);
+    if (newest === undefined || newest.edit === edit) return;
+    if (!this.#ports.own.has((known) => known === newest.edit)) throw undecided(newest, edit);
   }
 
   /** What nobody has done since this process began may be the session's own, from before. */
@@ -298,6 +306,16 @@ function anothers(what: Direction, { edit, actor }: EditRow): KumikoError {
     `Nothing to ${what}: this session has ${what === "undo" ? "made no Edit that could be undone" : "undone nothing since that could be redone"}. ` +
       `The newest of ${actor} is ${edit}, of another session: name it if that is meant (edit).`,
     { actor, edit },
+  );
+}
+
+/** To take back the older one would take something else than was meant, if the newer one is the session's too. */
+function undecided({ actor, edit }: EditRow, here: string): KumikoError {
+  return new KumikoError(
+    "nothing_to_undo",
+    `Nothing was undone: the newest Edit of ${actor} is ${edit}, not made by these tools, and the newest that this session ` +
+      `made by them is ${here}. Name the one that is meant (edit).`,
+    { actor, edit, here },
   );
 }
 
