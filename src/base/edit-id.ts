@@ -12,8 +12,9 @@ interface Flip {
 }
 
 /**
- * `e7-12`, the twelfth Edit of the owner with epoch 7 (`e7r1-12` where its records had to be begun anew); `e7-13-moves` of a file; `e7-14-undoes-e7-13-moves`. The id says what
- * the Edit is, so that to undo an undo, or what happened to a file, needs no search.
+ * `e7-12`, the twelfth Edit of the owner with epoch 7 (`e7r1-12` where its records had to be begun anew); `e7-13-moves` of a
+ * file; `e7-14-undoes-e7-13-moves`. The id says what the Edit is, so that to undo an undo, or what happened to a file, needs
+ * no search.
  */
 const PLAIN = /e\d+(?:r\d+)?-\d+/.source;
 const KIND = "moves|deletes|patches";
