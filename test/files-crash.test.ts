@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -105,6 +106,68 @@ describe("a kernel that is killed right after a file was loaded", () => {
     },
   );
 });
+
+describe.runIf(process.platform === "linux")(
+  "a kernel that is killed right after agents edited a file",
+  () => {
+    const both = START.replace("slot 3\n", "<slot 3><again>\n");
+    const writers: readonly [string, (path: string) => void, string][] = [
+      ["puts back what was there before", (path) => putInPlace(path, START), START],
+      ["writes what was there before", (path) => writeFileSync(path, START), START],
+      [
+        "changes another line of it",
+        (path) => putInPlace(path, START.replace("slot 9\n", "<nine>\n")),
+        START.replace("slot 9\n", "<nine>\n"),
+      ],
+      [
+        "goes on with the same line",
+        (path) => writeFileSync(path, both.replace("<again>", "<again> more")),
+        both.replace("<again>", "<again> more"),
+      ],
+      ["touches nothing", () => undefined, both],
+    ];
+
+    it.each(writers)(
+      "knows what it had saved when somebody %s then",
+      { timeout: LONG },
+      async (_, write, wanted) => {
+        using place = temporaryFolder();
+        const folder = join(place.path, "project");
+        mkdirSync(folder);
+        const path = join(folder, "a.txt");
+        writeFileSync(path, START);
+        await killed(place.path, { life: "editing", time: 0, paths: ["a.txt"] });
+        expect(readFileSync(path, "utf8")).toBe(both);
+        write(path);
+        await using mounted = await Mounted.at(place.path);
+        expect(await mounted.text("a.txt")).toBe(wanted);
+        expect(mounted.read("a.txt")).toBe(wanted);
+        expect(await mounted.call("file_status", {})).toMatchObject({
+          files: [{ status: "synced" }],
+          conflicts: [],
+        });
+        const { versions } = await mounted.call<{ versions: { actor: string }[] }>(
+          "block_history",
+          { block_id: "a.txt" },
+        );
+        const actors = ["codex", "claude", "disk"];
+        expect(versions.map(({ actor }) => actor)).toEqual(
+          wanted === both ? actors : ["disk", ...actors],
+        );
+        // What the next process had to know is written down.
+        await mounted.restart();
+        expect(await mounted.text("a.txt")).toBe(wanted);
+        expect(mounted.read("a.txt")).toBe(wanted);
+      },
+    );
+  },
+);
+
+/** As git and most editors do. */
+function putInPlace(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text);
+  renameSync(`${path}.new`, path);
+}
 
 /** Every line is one that somebody wrote, and those of the beginning are all there in their order. */
 function expectWhole(folder: string, path: string): void {

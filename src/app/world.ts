@@ -70,7 +70,7 @@ async function openMounts(
     clock,
     timers: realTimers,
     home: place,
-    staging: join(home.folderOf(kernel.id), "staging"),
+    place: home.folderOf(kernel.id),
     folder,
     book,
     index,

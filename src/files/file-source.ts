@@ -2,6 +2,7 @@ import { type Clock, KumikoError, monotonicClock, type Timers } from "../base/in
 import type { Invocation, Kernel } from "../kernel/index.ts";
 import type { FolderRules } from "../permission/index.ts";
 import { Claims } from "./claims.ts";
+import { textOf } from "./common-base.ts";
 import { type Conflict, type Conflicts, isUndecided } from "./conflicts.ts";
 import { type Decided, Deciding } from "./deciding.ts";
 import type { Disk } from "./disk.ts";
@@ -13,6 +14,7 @@ import { Going } from "./going.ts";
 import { DISK, type FoundText } from "./found-text.ts";
 import { LateWrites } from "./late-writes.ts";
 import { type Base, Ledger, withMask } from "./ledger.ts";
+import type { LedgerTail } from "./ledger-tail.ts";
 import { type MadeElsewhere, mergeMade } from "./made-elsewhere.ts";
 import { Making } from "./making.ts";
 import { MountedFile } from "./mounted-file.ts";
@@ -34,6 +36,8 @@ export interface FileSourceOptions {
   readonly timers: Timers;
   readonly clock: Clock;
   rules(): FolderRules;
+  /** The source owns it. */
+  readonly tail?: LedgerTail | undefined;
   /** What is known of files is written down, or why not. */
   onRecorded(error?: unknown): void;
   /** What a program wrote to a file just when it was replaced could not be taken in. */
@@ -73,6 +77,8 @@ export class FileSource implements AsyncDisposable {
     const ledger = new Ledger(values, {
       timers,
       settle: () => disk.settle(),
+      textAt: (block, version) => kernel.tryOut(block, (target) => textOf({ version }, target)),
+      tail: options.tail,
       onWritten: (error) => options.onRecorded(error),
     });
     const claims = new Claims(clock);

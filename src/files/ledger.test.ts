@@ -24,6 +24,7 @@ test("records that cannot be written down are told of, and written later", async
       },
       settle: () => Promise.resolve(),
       onWritten: (error) => told.push(error),
+      textAt: () => Promise.reject(new Error("no version is asked for")),
     },
   );
   const passes = async () => {
@@ -54,6 +55,7 @@ test("a record is written down when a power cut could not bring back the file be
       timers: { after: () => ({ cancel: () => undefined }) },
       settle: () => new Promise((resolve) => settling.push(resolve)),
       onWritten: () => undefined,
+      textAt: () => Promise.reject(new Error("no version is asked for")),
     },
   );
   const record = { path: "a.txt", synced: undefined, left: { version: 3 } };

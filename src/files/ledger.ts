@@ -1,8 +1,9 @@
-import { KeyedQueue, type Timers } from "../base/index.ts";
+import { KeyedQueue, KumikoError, type Timers } from "../base/index.ts";
 import type { NamedValues } from "../kernel/index.ts";
 import { Content } from "./content.ts";
 import type { FileIdentity } from "./file-stat.ts";
-import type { TextForm } from "./text-form.ts";
+import type { LedgerTail, Notes } from "./ledger-tail.ts";
+import { type TextForm, writeText } from "./text-form.ts";
 
 /** What a block and its file last had in common: a version of the block; or the text itself, when no version has it. */
 export type Base = { readonly version: number } | { readonly text: string };
@@ -39,13 +40,17 @@ export interface LedgerPorts {
    * make what the disk then holds somebody's change.
    */
   settle(): Promise<void>;
+  /** What a block said. */
+  textAt(block: string, version: number): Promise<string>;
+  /** Where what is not written down yet is kept for whoever comes after a crash. */
+  readonly tail?: LedgerTail | undefined;
   /** Records are written down, or why they are not; then they are tried again. */
   onWritten(error?: unknown): void;
 }
 
 /**
- * The records of a mount, by block. Written a moment after they change: what a crash takes from them is found out
- * again by comparing texts, so they only spare work.
+ * The records of a mount, by block. Written a moment after they change. Until then who kills this process leaves them in the
+ * tail; what a power cut takes of them is found out again by comparing texts.
  */
 export class Ledger implements AsyncDisposable {
   readonly #values: NamedValues;
@@ -61,12 +66,45 @@ export class Ledger implements AsyncDisposable {
 
   async read(): Promise<Map<string, FileRecord>> {
     const entries = await this.#values.list();
-    return new Map(entries.map(({ key, value }) => [key, decoded(value)]));
+    const records = new Map(entries.map(({ key, value }) => [key, decoded(value)]));
+    for (const [block, note] of this.#ports.tail?.read() ?? []) {
+      const record = note === undefined ? undefined : await this.#noted(block, note);
+      if (record === undefined) continue;
+      records.set(block, record);
+      this.#changed.set(block, record);
+    }
+    this.#keepTail();
+    if (this.#changed.size > 0) this.#writeLater();
+    return records;
   }
 
   note(block: string, record: FileRecord): void {
     this.#changed.set(block, record);
+    this.#ports.tail?.add(block, noteOf(record), () => this.#notes());
     this.#writeLater();
+  }
+
+  #notes(): Notes {
+    return new Map(Array.from(this.#changed, ([block, record]) => [block, noteOf(record)]));
+  }
+
+  #keepTail(): void {
+    this.#ports.tail?.keep(this.#notes());
+  }
+
+  /** Undefined when it speaks of a block or a version that is not there. */
+  async #noted(block: string, note: string): Promise<FileRecord | undefined> {
+    const { path, synced, ...rest } = JSON.parse(note) as Note;
+    if (synced === undefined) return { path, synced, ...rest };
+    const { base, form } = synced;
+    try {
+      const text = await this.#ports.textAt(block, base.version);
+      const identity = { ...synced.identity, nanoseconds: BigInt(synced.identity.nanoseconds) };
+      return { path, synced: { base, form, identity, content: Content.of(writeText(text, form)) } };
+    } catch (error) {
+      if (error instanceof KumikoError) return undefined;
+      throw error;
+    }
   }
 
   #writeLater(): void {
@@ -91,13 +129,37 @@ export class Ledger implements AsyncDisposable {
         await this.#values.put(block, encoded(record));
         if (this.#changed.get(block) === record) this.#changed.delete(block);
       }
+      this.#keepTail();
     });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#timer?.cancel();
+    using _ = this.#ports.tail;
     await this.write();
   }
+}
+
+/** A record as it is noted: without a hash, which would take longer than all the rest of a save. */
+type Note = Omit<FileRecord, "synced"> & {
+  readonly synced?: Omit<Synced, "base" | "content" | "identity"> & {
+    readonly base: { readonly version: number };
+    readonly identity: Omit<FileIdentity, "nanoseconds"> & { readonly nanoseconds: string };
+  };
+};
+
+/** Undefined for one that has text in it: that is for the journal alone, from which it can be purged. */
+function noteOf({ synced, left, ...rest }: FileRecord): string | undefined {
+  if (synced === undefined) return isText(left) ? undefined : JSON.stringify({ ...rest, left });
+  const { base, form, identity } = synced;
+  if (!("version" in base)) return undefined;
+  const { inode, device, size, nanoseconds } = identity;
+  const noted = { base, form, identity: { inode, device, size, nanoseconds: String(nanoseconds) } };
+  return JSON.stringify({ path: rest.path, synced: noted });
+}
+
+function isText(base: Base | undefined): boolean {
+  return base !== undefined && "text" in base && base.text !== "";
 }
 
 /** The same record without what must not be known any more. */

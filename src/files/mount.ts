@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { type Clock, compileGlob, KumikoError, type Timers } from "../base/index.ts";
 import { unifiedDiff } from "../blocks/index.ts";
 import type { CallerKind, Decision, FileIndex, FileStep, Kernel } from "../kernel/index.ts";
@@ -7,6 +8,7 @@ import { Folder } from "./contained.ts";
 import { Disk } from "./disk.ts";
 import { FileSource } from "./file-source.ts";
 import { timeText } from "./file-stat.ts";
+import { LedgerTail } from "./ledger-tail.ts";
 import type { FileStatus } from "./file-status.ts";
 import { FolderIndex } from "./folder-index.ts";
 import { Ignored, isRuleFile, parentOf } from "./ignored.ts";
@@ -42,6 +44,8 @@ export interface MountOptions {
   readonly watch: boolean;
   /** Where Kumiko keeps what is its own: no file of any folder. */
   readonly home?: string | undefined;
+  /** A folder of the kernel's own. */
+  readonly place?: string | undefined;
   /** What may take the place of files; stays its owner's. */
   readonly spares?: SpareFiles | undefined;
   /** For searches in files that have no blocks; whoever opens the mount owns it. */
@@ -129,6 +133,10 @@ export class Mount implements AsyncDisposable {
       await FileSource.open({
         ...options,
         name,
+        tail:
+          options.place === undefined
+            ? undefined
+            : LedgerTail.of(join(options.place, "noted", name)),
         disk: new Disk(folder, {
           ...options,
           onSettled: (path, error) => troubles.ofSettling(path, error),

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { checkIdPart, type Clock, KeyedQueue, KumikoError, type Timers } from "../base/index.ts";
 import type { ConversationRules, FileIndex, Kernel, UnsavedFile } from "../kernel/index.ts";
 import { unreadRules } from "../permission/index.ts";
@@ -16,8 +17,11 @@ export interface MountsOptions {
   readonly watch: boolean;
   /** The home folder: what is in it is no file of any folder. */
   readonly home?: string | undefined;
-  /** A folder of the kernel's own in which the next versions of files are made; without it they are made beside each. */
-  readonly staging?: string | undefined;
+  /**
+   * A folder of the kernel's own: the next versions of files are made there, and what is known of them is noted before it is
+   * written down. Without it they are made beside each, and a crash takes what was just learnt.
+   */
+  readonly place?: string | undefined;
   /** The kernel's own folder, mounted under the kernel's name unless somebody unmounted it. */
   readonly folder?: string | undefined;
   /** What other kernels have. Without it there are none. */
@@ -56,9 +60,9 @@ export class Mounts implements AsyncDisposable {
   #closed = false;
 
   private constructor(options: MountsOptions, conflicts: Conflicts) {
-    const { kernel, index, folder, staging } = options;
+    const { kernel, index, folder, place } = options;
     this.#options = options;
-    this.#spares = staging === undefined ? undefined : new SpareFiles(staging);
+    this.#spares = place === undefined ? undefined : new SpareFiles(join(place, "staging"));
     this.kernel = kernel;
     this.index = index;
     this.kept = new KeptMounts(kernel, folder);

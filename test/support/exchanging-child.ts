@@ -9,7 +9,7 @@ import { readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { setTimeout as passing } from "node:timers/promises";
 import { exchange } from "../../src/files/extensions.ts";
 
-export function versionOf(round: number): string {
+function versionOf(round: number): string {
   return `version ${round}\n`;
 }
 

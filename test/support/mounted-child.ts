@@ -4,6 +4,7 @@
  *
  *   mounted-child.ts <place> <life> <paths, by commas>
  *   mounted-child.ts <place> typing <path>               types once, right after it was loaded
+ *   mounted-child.ts <place> editing <path>              edits twice, as two agents
  */
 
 import { writeSync } from "node:fs";
@@ -67,7 +68,8 @@ if (process.argv[1]?.endsWith("mounted-child.ts") === true) {
   await using mounted = await Mounted.at(place);
   tell({ ready: true });
   if (life === "typing") await typeOnce(mounted, paths);
-  const numbers = life === "typing" ? [] : [0, 1, 2];
+  if (life === "editing") await editTwice(mounted, paths);
+  const numbers = [0, 1, 2];
   await Promise.all(
     numbers.map((number) =>
       client(mounted, { number, life: Number(life), paths: paths.split(",") }),
@@ -82,6 +84,22 @@ async function typeOnce(mounted: Mounted, path: string): Promise<void> {
   tell({ ...told, acknowledged: false });
   await mounted.call("block_append", { block_id: path, text: "<typed>\n", flush: true }, by);
   tell({ ...told, acknowledged: true });
-  // Until it is killed.
+  await untilKilled();
+}
+
+async function editTwice(mounted: Mounted, path: string): Promise<void> {
+  await mounted.text(path);
+  for (const [actor, old, token] of [
+    ["claude", "slot 3", "<slot 3>"],
+    ["codex", "<slot 3>", "<slot 3><again>"],
+  ]) {
+    const by = { actor: actor!, kind: "agent" } as const;
+    await mounted.call("block_replace", { block_id: path, old, new: token }, by);
+  }
+  tell({ token: "<again>", paths: [path], acknowledged: true });
+  await untilKilled();
+}
+
+async function untilKilled(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 60_000));
 }
