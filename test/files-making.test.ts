@@ -145,6 +145,58 @@ describe("the Edit that made a file", () => {
     },
   );
 
+  const gone = {
+    "by a program": async (mounted: Mounted) => {
+      rmSync(mounted.path("new.txt"));
+      await mounted.text("new.txt");
+    },
+    "by a tool": (mounted: Mounted) => mounted.call("file_delete", { path: "new.txt" }, claude),
+  };
+  const again = Object.entries({ ...MAKING, ...MAKING_EMPTY }).flatMap(([tool, input], at) =>
+    Object.entries(gone).flatMap(([how, go]) =>
+      ["old\n", "new\n", ""].map((before) => ({ tool, input, at, how, go, before })),
+    ),
+  );
+
+  test.each(again)(
+    "is one where a file was deleted $how as well: $tool $at, before that $before",
+    async ({ tool, input, go, before }) => {
+      await using mounted = await Mounted.with({ ...OPEN, "other.txt": "one\n" });
+      const there = (): boolean => existsSync(mounted.path("new.txt"));
+      await mounted.call("block_replace", { block_id: "other.txt", old: "one", new: "1" }, claude);
+      await mounted.call("file_create", { path: "new.txt", content: before }, claude);
+      await go(mounted);
+      await mounted.call(tool, input("new.txt"), claude);
+      const made = mounted.read("new.txt");
+      const undone = await mounted.call("block_undo", {}, claude);
+      expect(undone).toMatchObject({ blocks: [{ path: "new.txt", made: false }] });
+      expect(undone).not.toHaveProperty("unsaved");
+      expect(there()).toBe(false);
+      await mounted.restart();
+      expect(there()).toBe(false);
+      await mounted.call("block_redo", {}, claude);
+      expect(mounted.read("new.txt")).toBe(made);
+      await mounted.call("block_undo", {}, claude);
+      expect(there()).toBe(false);
+      // Nothing of it stands in the way of what was done before.
+      for (let undo = 0; mounted.read("other.txt") !== "one\n"; undo++) {
+        expect(undo).toBeLessThan(3);
+        await mounted.call("block_undo", {}, claude);
+      }
+      expect(there()).toBe(false);
+    },
+  );
+
+  test("goes on with what others wrote to it since, and with their text alone without it", async () => {
+    await using mounted = await Mounted.with(OPEN);
+    await mounted.call("file_create", { path: "new.txt", content: "old\n" }, ann);
+    await gone["by a program"](mounted);
+    await mounted.call("file_create", { path: "new.txt", content: "new\n" }, claude);
+    await mounted.call("block_append", { block_id: "new.txt", text: "ann\n", flush: true }, ann);
+    await mounted.call("block_undo", {}, claude);
+    expect(mounted.read("new.txt")).toContain("ann\n");
+  });
+
   test.each(["", "new\n"])("tells nobody that what was undone is missing (%j)", async (content) => {
     await using mounted = await Mounted.with(OPEN);
     await mounted.call("file_create", { path: "new.txt", content }, claude);
@@ -260,6 +312,10 @@ describe("block_rollback of a file that is not there", () => {
     expect(made).not.toHaveProperty("unchanged");
     expect(mounted.read("new.txt")).toBe(text);
     expect(await mounted.call("block_rollback", back, ann)).toEqual(made);
+    await mounted.call("block_undo", {}, ann);
+    expect(existsSync(mounted.path("new.txt"))).toBe(false);
+    await mounted.call("block_redo", {}, ann);
+    expect(mounted.read("new.txt")).toBe(text);
     await mounted.restart();
     expect(mounted.read("new.txt")).toBe(text);
     expect(await mounted.text("new.txt")).toBe(text);

@@ -347,6 +347,8 @@ describe("undoing what somebody did to a whole file", () => {
       await mounted.call("file_delete", { path: "b.txt" }, by);
       await mounted.call("file_create", { path: "b.txt", content: "new\n" }, by);
       await mounted.call("block_undo", {}, by);
+      expect(existsSync(mounted.path("b.txt"))).toBe(false);
+      await mounted.call("block_undo", {}, by);
       expect(mounted.read("b.txt")).toBe("ONE\n");
       await mounted.call("file_delete", { path: "b.txt" }, by);
       await mounted.call("block_undo", {}, by);

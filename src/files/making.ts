@@ -95,12 +95,13 @@ export class Making {
       await files.queue.run([block], async () => {
         // Nobody may have noticed yet that it went.
         if (!file.isAway && disk.look(file.path) !== undefined) return;
-        const { text } = await kernel.read(block);
-        if (text === "" && !asked.has(block) && !(await kernel.isRemade(block))) {
+        if (await kernel.isUnmade(block)) {
           // Nobody is to be told that what was undone is missing.
-          if (file.isAway && (await kernel.isUnmade(block))) await records.giveUp(file);
+          if (file.isAway) await records.giveUp(file);
           return;
         }
+        const { text } = await kernel.read(block);
+        if (text === "" && !asked.has(block) && !(await kernel.isRemade(block))) return;
         if (!mayMake(file.path)) return;
         records.leave(file);
         records.want(file);

@@ -79,8 +79,8 @@ export class Writing {
       await syncing.become(file, ready, DISK);
       return false;
     }
-    // Before they are compared: a file that is not to be may be as empty as what was undone.
-    if (text === "" && (await kernel.isUnmade(file.block))) {
+    // Before they are compared: a file that is not to be may say what its block says without it.
+    if (await kernel.isUnmade(file.block)) {
       if (synced !== undefined && !(await this.#remove(file.path, synced))) return false;
       records.leave(file);
       await records.giveUp(file);

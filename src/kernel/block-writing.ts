@@ -26,6 +26,7 @@ import { untilNotOutrun } from "./commit/outrun.ts";
 import { checkFileText } from "./file-text.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Listing } from "./listing.ts";
+import { madeAgain } from "./made-file.ts";
 import { type LiveDocument, unknownBlock } from "./live-documents.ts";
 import type { OwnerLease } from "./owner-lease.ts";
 import { editTarget } from "./readable-document.ts";
@@ -157,8 +158,10 @@ export class BlockWriting {
           const splices = request.translate(editTarget(live.document), live.block);
           for (const { insert } of splices) checkFileText(live.block, insert);
           const started = splices.length === 0 ? undefined : this.#started(state, invocation);
-          const makes = request.makes?.(live.block);
-          return { block: live.block, text: { splices, makes }, state: started };
+          if (request.makes?.(live.block) !== true)
+            return { block: live.block, text: { splices }, state: started };
+          const made = madeAgain(started ?? state, live.document.version + 1);
+          return { block: live.block, text: { splices, makes: true }, state: made };
         }),
       answer: (applied) => request.answer(applied),
     });

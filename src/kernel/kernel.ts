@@ -313,12 +313,12 @@ export class Kernel implements AsyncDisposable {
 
   /** Whether a file was made by an Edit that was undone: there is to be none. */
   async isUnmade(block: string): Promise<boolean> {
-    return this.look(block, ({ document }) => isUnmade(document));
+    return this.look(block, isUnmade);
   }
 
   /** Whether what made a file was just done again. */
   async isRemade(block: string): Promise<boolean> {
-    return this.look(block, ({ document }) => isRemade(document));
+    return this.look(block, isRemade);
   }
 
   /** Puts on disk what waits to be appended, to these blocks or to any: who reads the journal does this first. */

@@ -1,33 +1,69 @@
+import type { BlockMetadata } from "../protocol/index.ts";
+import type { BlockState } from "./block-state.ts";
 import type { ReadableDocument } from "./readable-document.ts";
 import { redoneBy, undoneBy } from "./undo.ts";
 
-/** Whether an Edit made a file where none was, or where what had made one was undone. */
-export function makes(document: ReadableDocument, edit: string): boolean {
-  const first = firstOf(document, edit);
-  if (first === undefined) return false;
-  return first === 1 ? document.entry(1).actor !== "disk" : isUnmadeAt(document, first - 1);
+/** A block as it is now. */
+export interface FileBlock {
+  readonly document: ReadableDocument;
+  readonly state: BlockState;
 }
 
-/** Whether everything that a block says was written by one Edit. */
-export function isAllBy(document: ReadableDocument, edit: string): boolean {
-  return document.blame().every((run) => run.edit === edit);
+/** In the metadata: at which versions a file was made again where none was. */
+const MADE = "made";
+
+/** The state of a block whose file is made again in a version: no text tells that there was none before. */
+export function madeAgain(state: BlockState, version: number): BlockState {
+  const metadata: BlockMetadata = { ...state.metadata, [MADE]: [...madeIn(state), version] };
+  return { ...state, metadata };
+}
+
+/** Whether an Edit made a file where none was. */
+export function makes(block: FileBlock, edit: string): boolean {
+  return makingOf(block, edit) !== undefined;
+}
+
+/** Whether everything that a block says was written by one Edit, or it is what happened to it last. */
+export function isLeftBy({ document }: FileBlock, edit: string): boolean {
+  const isLast = document.entry(document.version).edit === edit;
+  return isLast || document.blame().every((run) => run.edit === edit);
 }
 
 /** Whether what made a file was undone, and nothing was written to its block since: there is to be no file. */
-export function isUnmade(document: ReadableDocument): boolean {
-  return isUnmadeAt(document, document.version);
+export function isUnmade(block: FileBlock): boolean {
+  return isUnmadeAt(block, block.document.version);
 }
 
 /** Whether what makes a file was just done again. */
-export function isRemade(document: ReadableDocument): boolean {
+export function isRemade(block: FileBlock): boolean {
+  const { document } = block;
   const redone = redoneBy(document.entry(document.version).edit);
-  return redone !== undefined && makes(document, redone);
+  return redone !== undefined && makes(block, redone);
 }
 
-function isUnmadeAt(document: ReadableDocument, version: number): boolean {
+/** As it was before there was a file, nothing of others is in it. */
+function isUnmadeAt(block: FileBlock, version: number): boolean {
+  const { document } = block;
   const undone = undoneBy(document.entry(version).edit);
-  if (undone === undefined || !makes(document, undone)) return false;
-  return document.read(version) === "";
+  const making = undone === undefined ? undefined : makingOf(block, undone);
+  return making !== undefined && document.read(version) === document.read(making - 1);
+}
+
+/** The version in which an Edit made the file. */
+function makingOf(block: FileBlock, edit: string): number | undefined {
+  const { document, state } = block;
+  const first = firstOf(document, edit);
+  if (first === undefined) return undefined;
+  const isMaking =
+    first === 1
+      ? document.entry(1).actor !== "disk"
+      : madeIn(state).includes(first) || isUnmadeAt(block, first - 1);
+  return isMaking ? first : undefined;
+}
+
+function madeIn({ metadata }: BlockState): readonly number[] {
+  const made = metadata[MADE];
+  return Array.isArray(made) ? made.filter((each) => typeof each === "number") : [];
 }
 
 function firstOf(document: ReadableDocument, edit: string): number | undefined {
