@@ -405,7 +405,7 @@ describe("a patch that fails halfway", () => {
     const refused = await refusalOf(mounted.call("block_apply_patch", { patch: WHOLE }, claude));
     expect([refused.code, refused.message]).toEqual([
       "done_in_part",
-      expect.stringMatching(/may not be written to.*same.bin.txt is there already.*block_undo/),
+      expect.stringMatching(/may not be written to.*something else is at same.bin.txt.*block_undo/),
     ]);
     renameSync(mounted.path("same.bin.txt"), mounted.path("elsewhere"));
     await mounted.call("block_undo", { edit: refused.facts["edit"] }, claude);

@@ -82,7 +82,7 @@ export async function plannedReturn(
   };
   mount.check(file.path, flip.active ? "delete" : "create", callerOf(invocation));
   if (flip.active) await checkThere(mount, file);
-  else going.checkComesBack(file);
+  else unlessTaken(flip, () => going.checkComesBack(file));
   const how = flipOf(flip);
   const carryOut = async (): Promise<number> => {
     const done = flip.active
@@ -103,12 +103,28 @@ export async function plannedWayBack(
 ): Promise<PlannedFlip> {
   const { going } = mount.source;
   checkWay({ mount, path: from }, { mount, path: to }, invocation);
-  going.checkMoves(file, { from, to });
+  unlessTaken(flip, () => going.checkMoves(file, { from, to }));
   await checkThere(mount, file);
   const how = flipOf(flip);
   const carryOut = async (): Promise<number> =>
     (await going.move(invocation, file, { from, to, how })).version;
   return { change: "moves", to: `@${mount.name}/${to}`, carryOut };
+}
+
+/** What is there is somebody's, and is not to be deleted for this; nor does it keep anybody from an older Edit. */
+function unlessTaken({ flips, active }: FileFlip, check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    if (!(error instanceof KumikoError) || error.code !== "already_exists") throw error;
+    const { path = "" } = error.facts;
+    throw new KumikoError(
+      "already_exists",
+      `Edit ${flips} cannot be ${active ? "redone" : "undone"} now, because something else is at ${String(path)}: move that away, ` +
+        "or name the Edit that you mean instead (edit).",
+      { path, edit: flips },
+    );
+  }
 }
 
 function saysMore(path: string, edit: string): KumikoError {
