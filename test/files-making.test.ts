@@ -150,6 +150,7 @@ describe("the Edit that made a file", () => {
       rmSync(mounted.path("new.txt"));
       await mounted.text("new.txt");
     },
+    "a moment ago": async (mounted: Mounted) => rmSync(mounted.path("new.txt")),
     "by a tool": (mounted: Mounted) => mounted.call("file_delete", { path: "new.txt" }, claude),
   };
   const again = Object.entries({ ...MAKING, ...MAKING_EMPTY }).flatMap(([tool, input], at) =>

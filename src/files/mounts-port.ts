@@ -215,7 +215,13 @@ export class MountsPort implements FilePort {
 
   async newFile(invocation: Invocation, given: string): Promise<NewFile | undefined> {
     const { mount, path } = meant(this.#mounts, given, invocation);
-    if (mount === undefined || !mount.source.making.isFree(path)) return undefined;
+    if (mount === undefined) return undefined;
+    const { files, disk, making } = mount.source;
+    const known = files.at(path);
+    // One that just went is noticed here.
+    if (known?.isAway === false && disk.kindAt(path) === "absent")
+      await mount.source.refresh(known);
+    if (!making.isFree(path)) return undefined;
     check(mount, path, "create", invocation);
     return {
       name: `@${mount.name}/${path}`,
