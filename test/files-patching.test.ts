@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, statSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { type Answer, Mounted } from "./support/mounted.ts";
 import { refusalOf } from "./support/refusal.ts";
@@ -94,16 +94,39 @@ describe("a patch that makes a file", () => {
     });
     expect([again.files[0]!.block_id, mounted.read("a.txt")]).toEqual([block_id, "anew\n"]);
     const fresh = (await mounted.kernel.newFile({ actor: "claude" }, "c.txt"))!;
-    const begun = await fresh.create({ actor: "claude" }, "mine\n", undefined);
+    const begun = await fresh.create({ actor: "claude" }, "mine\n");
     writeFileSync(mounted.path("c.txt"), "theirs\n");
     await mounted.kernel.makeFiles({ actor: "claude" }, [begun.block]);
     expect(mounted.read("c.txt")).toBe("theirs\nmine\n");
   });
 
+  it("is a program if the patch says so; the mode of one that is there is left, which is told", async () => {
+    await using mounted = await Mounted.with({ "a.txt": THREE });
+    const header = (path: string): string => `diff --git a/${path} b/${path}\n`;
+    const isProgram = (path: string): boolean => (statSync(mounted.path(path)).mode & 0o100) !== 0;
+    const patch =
+      `${header("run.sh")}new file mode 100755\n${made("run.sh", "echo")}` +
+      `${header("empty.sh")}new file mode 100755\n` +
+      `${header("plain.txt")}new file mode 100644\n${made("plain.txt", "text")}`;
+    await mounted.call("block_apply_patch", { patch }, ann);
+    const modes = (): boolean[] => ["run.sh", "empty.sh", "plain.txt"].map(isProgram);
+    expect(modes()).toEqual([true, true, false]);
+    await mounted.call("block_undo", {}, ann);
+    expect(existsSync(mounted.path("run.sh"))).toBe(false);
+    await mounted.call("block_redo", {}, ann);
+    expect(modes()).toEqual([true, true, false]);
+    const mode = `${header("a.txt")}old mode 100644\nnew mode 100755\n`;
+    for (const dry_run of [true, false]) {
+      const told = await mounted.call<Patched>("block_apply_patch", { patch: mode, dry_run }, ann);
+      expect(told.files).toMatchObject([{ path: "a.txt", mode_kept: true }]);
+    }
+    expect(isProgram("a.txt")).toBe(false);
+  });
+
   it("is made at the next start when a crash came between", async () => {
     await using mounted = await Mounted.with({ "a.txt": THREE });
     const fresh = (await mounted.kernel.newFile({ actor: "claude" }, "new/b.txt"))!;
-    await fresh.create({ actor: "claude" }, "b\n", undefined);
+    await fresh.create({ actor: "claude" }, "b\n");
     await mounted.text("a.txt");
     expect(existsSync(mounted.path("new/b.txt"))).toBe(false);
     await mounted.restart();

@@ -8,6 +8,9 @@ import { isFolder, isThere } from "./refusals.ts";
 import type { Saving } from "./saving.ts";
 import type { Writing } from "./writing.ts";
 
+/** From which the process's mask takes away, as of every file that is made. */
+const PROGRAM = 0o777;
+
 export interface MakingPorts {
   readonly kernel: Kernel;
   readonly disk: Disk;
@@ -55,15 +58,26 @@ export class Making {
   async begin(
     invocation: Invocation,
     path: string,
-    { content, edit }: { readonly content: string; readonly edit: string | undefined },
+    {
+      content,
+      edit,
+      isProgram = false,
+    }: {
+      readonly content: string;
+      readonly edit?: string | undefined;
+      readonly isProgram?: boolean;
+    },
   ): Promise<{ block: string; version: number; edit: string }> {
     const { files } = this.#ports;
     return files.queue.run([`path ${path}`], async () => {
       if (!this.isFree(path)) throw isThere(path);
       const known = files.at(path);
-      if (known !== undefined) return this.#rewrite(invocation, known, content, edit);
-      const { file, ...made } = await files.make(path, content, invocation, edit);
-      return { block: file.block, ...made };
+      const made =
+        known === undefined
+          ? await files.make(path, content, invocation, edit)
+          : { file: known, ...(await this.#rewrite(invocation, known, content, edit)) };
+      if (isProgram) made.file.mode = PROGRAM;
+      return { block: made.file.block, version: made.version, edit: made.edit };
     });
   }
 

@@ -225,7 +225,7 @@ export class MountsPort implements FilePort {
     check(mount, path, "create", invocation);
     return {
       name: `@${mount.name}/${path}`,
-      create: (by, content, edit) => mount.source.making.begin(by, path, { content, edit }),
+      create: (by, content, how) => mount.source.making.begin(by, path, { content, ...how }),
     };
   }
 

@@ -117,10 +117,10 @@ function unlessTaken({ flips, active }: FileFlip, check: () => void): void {
     check();
   } catch (error) {
     if (!(error instanceof KumikoError) || error.code !== "already_exists") throw error;
-    const { path = "" } = error.facts;
+    const path = error.facts["path"] as string;
     throw new KumikoError(
       "already_exists",
-      `Edit ${flips} cannot be ${active ? "redone" : "undone"} now, because something else is at ${String(path)}: move that away, ` +
+      `Edit ${flips} cannot be ${active ? "redone" : "undone"} now, because something else is at ${path}: move that away, ` +
         "or name the Edit that you mean instead (edit).",
       { path, edit: flips },
     );

@@ -44,7 +44,7 @@ export interface NewFile {
   create(
     invocation: Invocation,
     content: string,
-    edit: string | undefined,
+    how?: { readonly edit?: string | undefined; readonly isProgram?: boolean },
   ): Promise<{ readonly block: string; readonly version: number; readonly edit: string }>;
 }
 

@@ -205,6 +205,7 @@ interface PatchedFile {
   readonly block_id: string;
   readonly deleted?: true;
   readonly moved_to?: string;
+  readonly mode_kept?: true;
   readonly version: number;
   readonly since: string;
   readonly hunks: readonly {
@@ -218,12 +219,13 @@ interface PatchedFile {
 function printPatched(terminal: Terminal, answer: Answer): string[] {
   const dry = answer["dry_run"] === true;
   return (answer["files"] as readonly PatchedFile[]).flatMap((file) => {
-    const { block_id, path, version, hunks, error, since } = file;
+    const { block_id, path, version, hunks, error, since, mode_kept: isModeKept } = file;
     const name = [bold(terminal, block_id), path].filter(Boolean).join("  ");
     if (error !== undefined) return [`${name}  ${styled(terminal, "red", error.message)}`];
     return [
       `${name} ${dry ? "can be patched" : `is now version ${version}`}${becoming(file, dry)}`,
       ...hunks.map(({ hunk, line }) => `  hunk ${hunk} at line ${line + 1} (counted from 1)`),
+      ...(isModeKept === true ? ["  its mode is not changed: chmod does that"] : []),
       ...printSince(terminal, since),
     ];
   });

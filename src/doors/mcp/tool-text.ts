@@ -201,7 +201,8 @@ function patchText({ success, dry_run, edit, files }: Answer): string {
     const what = dry_run === true ? "can be patched" : `is now version ${text(version)}`;
     const lines = hunks.map(({ line }) => text(line)).join(", ");
     const places = lines === "" ? "" : `; hunks at lines ${lines} (counted from 0)`;
-    return `${name} ${what}${becoming(file, dry_run === true)}${places}.${sinceText(since)}`;
+    const mode = file["mode_kept"] === true ? " Its mode is not changed: use chmod." : "";
+    return `${name} ${what}${becoming(file, dry_run === true)}${places}.${mode}${sinceText(since)}`;
   });
   const head =
     dry_run === true

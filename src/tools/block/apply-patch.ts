@@ -25,6 +25,10 @@ const patched = z.strictObject({
     .string()
     .optional()
     .describe("where the file is now, or would be, as the patch names it"),
+  mode_kept: z
+    .literal(true)
+    .optional()
+    .describe("the patch changes the file's mode as well: that stays as it is, chmod changes it"),
   version: z.int(),
   since: editAnswer.shape.since,
   hunks: z.array(hunk),

@@ -4,6 +4,9 @@ import { filled, type Hunk, placed } from "./patch-fit.ts";
 import { changesText, type PatchedNewFile, type PatchTarget } from "./patch-targets.ts";
 import { checkBlock, editBlocks } from "./shared.ts";
 
+/** As git writes the mode of a file that can be run. */
+const PROGRAM = "100755";
+
 type Targets = readonly (PatchTarget | PatchedNewFile)[];
 
 interface PatchedFile {
@@ -12,6 +15,7 @@ interface PatchedFile {
   readonly created?: true;
   readonly deleted?: true;
   readonly moved_to?: string;
+  readonly mode_kept?: true;
   readonly version: number;
   readonly since: string;
   readonly hunks: Hunk[];
@@ -25,9 +29,13 @@ interface PatchAnswer {
 }
 
 /** What becomes of a file beside its text. */
-export function becomes({ going, file }: PatchTarget): Pick<PatchedFile, "deleted" | "moved_to"> {
-  if (going === undefined) return {};
-  return going.to === undefined ? { deleted: true } : { moved_to: file.newPath! };
+export function becomes({
+  going,
+  file,
+}: PatchTarget): Pick<PatchedFile, "deleted" | "moved_to" | "mode_kept"> {
+  const kept = file.newMode === null || file.kind === "create" ? {} : { mode_kept: true as const };
+  if (going === undefined) return kept;
+  return going.to === undefined ? { deleted: true } : { moved_to: file.newPath!, ...kept };
 }
 
 /**
@@ -94,9 +102,11 @@ export class PatchEdit {
 
   /** The block of a file that is made on disk when everything else is done. */
   async #begin(target: PatchedNewFile, inEdit: string | undefined): Promise<string> {
-    const { path, fresh } = target;
+    const { path, fresh, file: patch } = target;
     const { text, hunks } = filled(target);
-    const { block, version, edit } = await fresh.create(this.#invocation, text, inEdit);
+    const isProgram = patch.newMode === PROGRAM;
+    const how = { edit: inEdit, isProgram };
+    const { block, version, edit } = await fresh.create(this.#invocation, text, how);
     const file = { path, block_id: block, created: true, version, since: "", hunks } as const;
     this.#told.set(target, file);
     return edit;
