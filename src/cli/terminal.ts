@@ -32,7 +32,8 @@ export function processTerminal(): Terminal {
     folder: process.cwd(),
     environment: process.env,
     colour: process.stdout.isTTY && !process.env["NO_COLOR"],
-    columns: process.stdout.isTTY ? process.stdout.columns : undefined,
+    // Of a terminal that does not say it is 0.
+    columns: process.stdout.isTTY ? process.stdout.columns || undefined : undefined,
     // To look at process.stdin opens it.
     interactive: isatty(0) && isatty(2),
     readInput: () => buffer(process.stdin),

@@ -1,7 +1,7 @@
 import { styled } from "../answer.ts";
 import type { Terminal } from "../terminal.ts";
 import { printedBytes } from "./bytes.ts";
-import { widest } from "./columns.ts";
+import { visible, widest } from "./columns.ts";
 import { moment } from "./moment.ts";
 import { bold, diffLines, dim } from "./paint.ts";
 import type { Answer } from "./tool-answer.ts";
@@ -20,7 +20,7 @@ export function printFiles(terminal: Terminal, files: readonly ListedFile[]): st
     permission,
     status: statusWords(status),
     size: printedBytes(size),
-    path,
+    path: visible(path),
   }));
   const first = widest(rows.map(({ permission }) => permission));
   const second = widest(rows.map(({ status }) => status));
@@ -89,7 +89,7 @@ export function printFileStatus(
     const { block_id, path, status, why } = each;
     const word = paintedStatus(terminal, (statusWords(status) || "no block").padEnd(width));
     return [
-      `${word}  ${path ?? block_id ?? ""}${changed(each)}`,
+      `${word}  ${visible(path ?? block_id ?? "")}${changed(each)}`,
       ...(why === undefined ? [] : [`  ${styled(terminal, "red", why)}`]),
     ];
   });
@@ -127,7 +127,7 @@ const standing = {
 export function printConflict(terminal: Terminal, each: FileConflict): string[] {
   const { conflict, path, block_id, version, stood, theirs, mine, base, disk, memory } = each;
   return [
-    `${bold(terminal, conflict)}  ${path ?? block_id}  ${dim(terminal, `version ${version}; ${standing[stood]}`)}`,
+    `${bold(terminal, conflict)}  ${visible(path ?? block_id)}  ${dim(terminal, `version ${version}; ${standing[stood]}`)}`,
     ...sideLines(terminal, `both had, lines counted from 1`, base, " "),
     ...sideLines(terminal, sideOf("disk", [theirs]), disk, "-"),
     ...sideLines(terminal, sideOf("memory", mine), memory, "+"),

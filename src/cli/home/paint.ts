@@ -1,8 +1,9 @@
 import { printedDiff, styled } from "../answer.ts";
 import type { Terminal } from "../terminal.ts";
+import { visible } from "./columns.ts";
 
 export function bold(terminal: Terminal, text: unknown): string {
-  return styled(terminal, "bold", String(text));
+  return styled(terminal, "bold", visible(String(text)));
 }
 
 export function dim(terminal: Terminal, text: string): string {

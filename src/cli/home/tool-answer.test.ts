@@ -12,3 +12,22 @@ it("names a file that is not on disk by its path, which stands in the place of i
   await printAnswer(terminal, "block_replace", {}, answer);
   expect(printed.join("")).toContain("src/a.ts is not on disk as it should be: The disk is full.");
 });
+
+it("writes a name in one line, whatever is in it", async () => {
+  const printed: string[] = [];
+  const terminal = {
+    print: async (text: string) => void printed.push(text),
+  } as unknown as Terminal;
+  const name = "a\n\u001b[2Jb.ts";
+  await printAnswer(
+    terminal,
+    "block_replace",
+    {},
+    { block_id: name, version: 2, edit: "e1-2", since: "" },
+  );
+  const file = { path: name, size: 1, permission: "read_write", status: "synced" };
+  await printAnswer(terminal, "file_list", {}, { files: [file] });
+  const lines = printed.join("").trimEnd().split("\n");
+  expect(lines).toHaveLength(2);
+  for (const line of lines) expect(line).toContain("a\\n\\u001b[2Jb.ts");
+});

@@ -3,6 +3,7 @@ import { isBlockId, isEdit, KumikoError } from "../../base/index.ts";
 import type { ToolForm } from "../../tools/index.ts";
 import { printJson } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
+import { quoted } from "../doors/quoted.ts";
 import { printedFact } from "../refusal.ts";
 import type { Terminal } from "../terminal.ts";
 import { argumentValue, flagOf, parseJson, textFrom, type ToolArgument } from "./tool-arguments.ts";
@@ -205,7 +206,7 @@ function withWords(
       "invalid_argument",
       `"${rest[0]}" is one word too many${expected === "" ? "" : `; expected ${expected}`}. Quote text that has spaces.` +
         (turned
-          ? ` One file or block goes before it (\`kumiko search ${rest[0]} ${given[0]}\`), those of a folder are meant by --path-prefix.`
+          ? ` One file or block goes before it (\`kumiko search ${quoted(rest[0]!)} ${quoted(given[0]!)}\`), those of a folder are meant by --path-prefix.`
           : ""),
       { word: rest[0]! },
     );
