@@ -194,8 +194,13 @@ describe("the Edit that made a file", () => {
     await gone["by a program"](mounted);
     await mounted.call("file_create", { path: "new.txt", content: "new\n" }, claude);
     await mounted.call("block_append", { block_id: "new.txt", text: "ann\n", flush: true }, ann);
-    await mounted.call("block_undo", {}, claude);
+    const undone = await mounted.call("block_undo", {}, claude);
     expect(mounted.read("new.txt")).toContain("ann\n");
+    const redone = await mounted.call("block_redo", {}, claude);
+    expect(mounted.read("new.txt")).toBe("new\nann\n");
+    // It was there all the time.
+    for (const { blocks } of [undone, redone])
+      expect(blocks).not.toEqual([expect.objectContaining({ made: expect.anything() })]);
   });
 
   test.each(["", "new\n"])("tells nobody that what was undone is missing (%j)", async (content) => {

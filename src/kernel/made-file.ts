@@ -34,18 +34,23 @@ export function isUnmade(block: FileBlock): boolean {
   return isUnmadeAt(block, block.document.version);
 }
 
-/** Whether what makes a file was just done again. */
+/** Whether what makes a file was just done again, and there was none meanwhile. */
 export function isRemade(block: FileBlock): boolean {
   const { document } = block;
-  const redone = redoneBy(document.entry(document.version).edit);
-  return redone !== undefined && makes(block, redone);
+  const { version } = document;
+  const redone = redoneBy(document.entry(version).edit);
+  return redone !== undefined && isAsBefore(block, redone, version - 1);
 }
 
-/** As it was before there was a file, nothing of others is in it. */
 function isUnmadeAt(block: FileBlock, version: number): boolean {
+  const undone = undoneBy(block.document.entry(version).edit);
+  return undone !== undefined && isAsBefore(block, undone, version);
+}
+
+/** Whether a version says what was there before an Edit made the file: nothing of others is in it. */
+function isAsBefore(block: FileBlock, edit: string, version: number): boolean {
   const { document } = block;
-  const undone = undoneBy(document.entry(version).edit);
-  const making = undone === undefined ? undefined : makingOf(block, undone);
+  const making = makingOf(block, edit);
   return making !== undefined && document.read(version) === document.read(making - 1);
 }
 
