@@ -198,10 +198,12 @@ export class BlockDocument implements EditTarget, Disposable {
     return this.#record(made, stamp, undefined);
   }
 
-  /** Whether a commit of that Edit is recorded here. */
-  hasEdit(edit: string): boolean {
+  /** The first version of an Edit; undefined when no commit of it is recorded here. */
+  firstOf(edit: string): number | undefined {
     this.#checkUsable();
-    return this.#state.record.editIndex(edit) !== undefined;
+    const { record } = this.#state;
+    const index = record.editIndex(edit);
+    return index === undefined ? undefined : record.editSpan(index)[0];
   }
 
   planUndo(request: FlipRequest): FlipPlan {

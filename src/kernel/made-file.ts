@@ -57,7 +57,7 @@ function isAsBefore(block: FileBlock, edit: string, version: number): boolean {
 /** The version in which an Edit made the file. */
 function makingOf(block: FileBlock, edit: string): number | undefined {
   const { document, state } = block;
-  const first = firstOf(document, edit);
+  const first = document.firstOf(edit);
   if (first === undefined) return undefined;
   const isMaking =
     first === 1
@@ -69,10 +69,4 @@ function makingOf(block: FileBlock, edit: string): number | undefined {
 function madeIn({ metadata }: BlockState): readonly number[] {
   const made = metadata[MADE];
   return Array.isArray(made) ? made.filter((each) => typeof each === "number") : [];
-}
-
-function firstOf(document: ReadableDocument, edit: string): number | undefined {
-  for (let version = 1; version <= document.version; version++)
-    if (document.entry(version).edit === edit) return version;
-  return undefined;
 }

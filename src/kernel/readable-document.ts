@@ -8,6 +8,7 @@ type Readable =
   | "read"
   | "history"
   | "entry"
+  | "firstOf"
   | "blame"
   | "diff";
 
@@ -22,6 +23,7 @@ export function readable(document: BlockDocument): ReadableDocument {
     read: (version?: number) => document.read(version),
     history: (options?: Parameters<BlockDocument["history"]>[0]) => document.history(options),
     entry: (version: number) => document.entry(version),
+    firstOf: (edit: string) => document.firstOf(edit),
     blame: (start?: number, end?: number) => document.blame(start, end),
     diff: (...names: Parameters<BlockDocument["diff"]>) => document.diff(...names),
   });

@@ -260,7 +260,10 @@ export class Undo {
       fingerprint,
       plan: (documents) => {
         const all = [...documents.values()];
-        if (named !== undefined && !all.some(({ document }) => document.hasEdit(named))) {
+        if (
+          named !== undefined &&
+          !all.some(({ document }) => document.firstOf(named) !== undefined)
+        ) {
           throw unknownEdit(named);
         }
         return all.map(({ block, document }): PlannedChange => {
