@@ -110,6 +110,7 @@ export interface FileConflict {
   readonly path?: string;
   readonly version: number;
   readonly stood: "disk" | "memory" | "nobody";
+  readonly gone?: true;
   readonly theirs: string;
   readonly mine: readonly string[];
   readonly base: Side;
@@ -125,9 +126,10 @@ const standing = {
 
 /** Both sides and what they were made from, lines counted from 1. */
 export function printConflict(terminal: Terminal, each: FileConflict): string[] {
-  const { conflict, path, block_id, version, stood, theirs, mine, base, disk, memory } = each;
+  const { conflict, path, block_id, version, stood, gone, theirs, mine, base, disk, memory } = each;
+  const stands = gone === true ? "the file was deleted: memory brings it back" : standing[stood];
   return [
-    `${bold(terminal, conflict)}  ${visible(path ?? block_id)}  ${dim(terminal, `version ${version}; ${standing[stood]}`)}`,
+    `${bold(terminal, conflict)}  ${visible(path ?? block_id)}  ${dim(terminal, `version ${version}; ${stands}`)}`,
     ...sideLines(terminal, `both had, lines counted from 1`, base, " "),
     ...sideLines(terminal, sideOf("disk", [theirs]), disk, "-"),
     ...sideLines(terminal, sideOf("memory", mine), memory, "+"),
