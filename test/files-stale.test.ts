@@ -48,19 +48,6 @@ test("a program that read the file before a save and writes it behind it takes n
   expect(await conflicts(mounted)).toEqual([]);
 });
 
-test("a program that changes the very line that was saved since it read the file is in conflict with it", async () => {
-  const agent = { actor: "claude", kind: "agent" } as const;
-  await using mounted = await Mounted.with({ "a.txt": textOf(start) });
-  const edit = { block_id: "a.txt", old: "line 5", new: "something else" };
-  await mounted.call("block_replace", edit, agent);
-  const written = start.with(5, "line 5, theirs").with(2, "line 2, theirs");
-  mounted.write("a.txt", textOf(written));
-  expect(await mounted.text("a.txt")).toBe(textOf(written));
-  expect(await conflicts(mounted)).toMatchObject([
-    { stood: "disk", mine: ["claude"], memory: { text: "something else\n" } },
-  ]);
-});
-
 test("a program takes nothing back that many saves did since it read the file", async () => {
   await using mounted = await Mounted.with({ "a.txt": textOf(start) });
   let now = start;

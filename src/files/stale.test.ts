@@ -76,25 +76,6 @@ describe("a program that writes back an older text with its changes", () => {
     );
   });
 
-  test.each([
-    ["L5", "CLAUDE5", "L5 ANN", true],
-    ["const a = old();", "const a = await fresh();", "const a = old(1);", true],
-    ["y", "x=1", "x = 1", false],
-    ["b", "b one", "b two", false],
-    ["same", "other", "else", false],
-  ])(
-    "of one line that said %j, and %j since, and says %j now (an older one: %j)",
-    (first, ours, theirs, isOlder) => {
-      const versions = [start.with(4, ours), start.with(4, first)];
-      const past = versions.map((version) => () => textOf(version));
-      for (const disk of [start.with(4, theirs), start.with(4, theirs).with(8, "theirs as well")])
-        expect(madeFrom(textOf(disk), past)).toBe(isOlder ? 1 : 0);
-      const { text, conflicts } = merged(start.with(4, theirs), versions);
-      expect(text).toBe(textOf(start.with(4, theirs)));
-      expect(conflicts.map(({ lost }) => lost)).toEqual(isOlder ? [`${ours}\n`] : []);
-    },
-  );
-
   test("is known also behind many that are farther, as long as there is time", () => {
     const own = saves([0, 1, 2, 3, 4]);
     const debug = Array.from({ length: 20 }, (_, count) => [

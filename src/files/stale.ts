@@ -72,8 +72,7 @@ function placed(file: FileIdentity | FileStat): bigint {
 
 /**
  * Which of the texts that were on disk, the newest first, a program made this one from: the one it is nearest to in lines;
- * of several the newest, unless what these lines say is so much nearer to an older one that most of what was saved between
- * the two was not seen. Exactly an older one was put back on purpose, so it was made from the newest. It takes a while to
+ * of several the newest. Exactly an older one was put back on purpose, so it was made from the newest. It takes a while to
  * find out what each of them was: of a long text only the newest are looked at.
  */
 export function madeFrom(
@@ -83,49 +82,24 @@ export function madeFrom(
 ): number {
   const end = clock.now() + SEARCH_MS;
   const { lines } = splitText(disk);
-  let nearest: (Difference & { readonly at: number; readonly text: readonly string[] }) | undefined;
+  let nearest = 0;
+  let least = Infinity;
   for (const [at, text] of texts.entries()) {
-    const past = { at, text: splitText(text()).lines };
-    const difference = between(past.text, lines);
-    if (difference.lines === 0) return 0;
-    const isNearest =
-      nearest === undefined ||
-      difference.lines < nearest.lines ||
-      (difference.lines === nearest.lines &&
-        nearest.units() - difference.units() > between(nearest.text, past.text).units() / 2);
-    if (isNearest) nearest = { ...difference, ...past };
+    const distance = linesBetween(splitText(text()).lines, lines);
+    if (distance === 0) return 0;
+    if (distance < least) {
+      nearest = at;
+      least = distance;
+    }
     if (clock.now() > end) break;
   }
-  return nearest?.at ?? 0;
+  return nearest;
 }
 
-interface Difference {
-  readonly lines: number;
-  /** UTF-16 units of these lines that are not at the beginning or the end of both sides. */
-  readonly units: () => number;
-}
-
-function between(left: readonly string[], right: readonly string[]): Difference {
+function linesBetween(left: readonly string[], right: readonly string[]): number {
   const { ranges } = diffLines(left, right, { deadlineMs: DIFF_MS });
-  const sum = (of: (range: (typeof ranges)[number]) => number): number =>
-    ranges.reduce((all, range) => all + of(range), 0);
-  return {
-    lines: sum((each) => each.oldEnd - each.oldStart + each.newEnd - each.newStart),
-    units: () =>
-      sum(({ oldStart, oldEnd, newStart, newEnd }) =>
-        unitsBetween(
-          left.slice(oldStart, oldEnd).join("\n"),
-          right.slice(newStart, newEnd).join("\n"),
-        ),
-      ),
-  };
-}
-
-function unitsBetween(left: string, right: string): number {
-  const most = Math.min(left.length, right.length);
-  let before = 0;
-  while (before < most && left[before] === right[before]) before++;
-  let behind = 0;
-  while (behind < most - before && left.at(-1 - behind) === right.at(-1 - behind)) behind++;
-  return left.length + right.length - 2 * (before + behind);
+  return ranges.reduce(
+    (sum, { oldStart, oldEnd, newStart, newEnd }) => sum + oldEnd - oldStart + newEnd - newStart,
+    0,
+  );
 }
