@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
  * After so many calls a function is compiled, as V8 has it and as a server has it; one that loops gets there by what it does.
  *
  * - V8's quick compiler takes a fraction of a millisecond for each, and makes the most of the difference.
- * - Its thorough one takes many times that, for some hundredths less. A call to a server runs hundreds of functions once
+ * - Its thorough one takes many times that, for a tenth less. A call to a server runs hundreds of functions once
  *   each: all of them reach the three thousand in the same minute, and for as long as they are compiled beside it every call
  *   takes up to twice as long. So it is for what is run a hundred thousand times, and for loops (decision 21).
  */
