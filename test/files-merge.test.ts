@@ -9,7 +9,6 @@ import { temporaryFolder } from "./support/temporary-folder.ts";
 import { threeTexts, type ThreeTexts } from "./support/three-texts.ts";
 
 const DISK: MergeRule = { stands: "disk", keepsAppended: false };
-const still = { now: () => 0 };
 const folder = temporaryFolder();
 
 afterAll(() => folder[Symbol.dispose]());
@@ -46,7 +45,7 @@ describe("what git merges is merged in the same way", () => {
     for (let run = 0; run < runs; run++) {
       const changed = random.pick([5, 10, 20]);
       const texts = threeTexts(random, { common, changed, shared: random.pick([0, 20]), ragged });
-      const { text, conflicts } = mergeTexts(texts, DISK, still);
+      const { text, conflicts } = mergeTexts(texts, DISK);
       if (conflicts.length === 0) ours++;
       const expected = mergedByGit(texts);
       if (expected === undefined) continue;
@@ -66,7 +65,7 @@ test("a merge is a commit, and what it did not change keeps its blame", () => {
   for (let run = 0; run < scaled(2_000); run++) {
     const texts = threeTexts(random, { common: 10, changed: 30, shared: 10, ragged: true });
     using document = documentOf(texts.memory);
-    const { splices, text } = mergeTexts(texts, DISK, still);
+    const { splices, text } = mergeTexts(texts, DISK);
     document.commit(splices, stamp("disk", "merge"));
     expect(document.read()).toBe(text);
     let at = 0;

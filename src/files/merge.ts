@@ -1,7 +1,7 @@
-import { type Clock, monotonicClock } from "../base/index.ts";
 import {
   type ChangedRange,
   diffLines,
+  Effort,
   type Splice,
   splitText,
   type TextLines,
@@ -79,8 +79,11 @@ export interface Merged {
 /** How many lines on either side are remembered of a conflict's place. */
 export const AROUND_LINES = 4;
 
-/** For each of the two diffs against base, and for all that follows: behind that, hunks are larger than they need be. */
-const DIFF_MS = 60;
+/**
+ * For each of the two diffs against base, and for all that follows, some 60 ms: behind that, hunks are larger than they
+ * need be.
+ */
+const DIFF_STEPS = 4_000_000;
 
 /**
  * Three-way by lines. A change on one side is taken; changes of different lines both stand, also when they touch; the
@@ -90,18 +93,13 @@ const DIFF_MS = 60;
  * Known limit: lines that are written often, added by both in several places close to each other, one of which is beside a
  * line that one of them changed, may be there twice.
  */
-export function mergeTexts(
-  texts: ThreeTexts,
-  rule: MergeRule,
-  clock: Clock = monotonicClock,
-): Merged {
+export function mergeTexts(texts: ThreeTexts, rule: MergeRule, steps: number = DIFF_STEPS): Merged {
   const base = splitText(texts.base);
   const memory = splitText(texts.memory);
   const disk = splitText(texts.disk);
   const within = (): LineDiffer => {
-    const deadline = clock.now() + DIFF_MS;
-    return (left, right) =>
-      diffLines(left, right, { clock, deadlineMs: deadline - clock.now() }).ranges;
+    const effort = new Effort(steps);
+    return (left, right) => diffLines(left, right, effort).ranges;
   };
   const changesOf = (side: TextLines): ChangedRange[] =>
     settled(base.lines, side.lines, within()(base.lines, side.lines));

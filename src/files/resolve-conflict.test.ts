@@ -7,14 +7,12 @@ import { splitText } from "../blocks/index.ts";
 import { type MergeConflict, type MergeRule, mergeTexts } from "./merge.ts";
 import { type ConflictChoice, resolveConflict } from "./resolve-conflict.ts";
 
-const still = { now: () => 0 };
-
 function rule(stands: MergeRule["stands"]): MergeRule {
   return { stands, keepsAppended: false };
 }
 
 function only(base: string, memory: string, disk: string, stands: MergeRule["stands"] = "disk") {
-  const { text, conflicts } = mergeTexts({ base, memory, disk }, rule(stands), still);
+  const { text, conflicts } = mergeTexts({ base, memory, disk }, rule(stands));
   expect(conflicts).toHaveLength(1);
   return { text, conflict: conflicts[0]! };
 }
@@ -84,8 +82,8 @@ test("to choose the other side everywhere gives what it would have given to stan
   let count = 0;
   for (let run = 0; run < scaled(10_000); run++) {
     const texts = threeTexts(random, { common: 0, changed: 40, shared: 20, ragged: false });
-    const disk = mergeTexts(texts, rule("disk"), still);
-    const memory = mergeTexts(texts, rule("memory"), still);
+    const disk = mergeTexts(texts, rule("disk"));
+    const memory = mergeTexts(texts, rule("memory"));
     let { text } = disk;
     let isWhole = true;
     for (const conflict of disk.conflicts) {
@@ -108,7 +106,7 @@ test("a place is found again in a text that others changed elsewhere, or is said
   let found = 0;
   for (let run = 0; run < scaled(10_000); run++) {
     const texts = threeTexts(random, { common: 30, changed: 30, shared: 0, ragged: true });
-    const { text, conflicts } = mergeTexts(texts, rule("disk"), still);
+    const { text, conflicts } = mergeTexts(texts, rule("disk"));
     const [conflict] = conflicts;
     if (conflict === undefined) continue;
     const lines = [...splitText(text).lines];

@@ -1,5 +1,4 @@
-import { type Clock, monotonicClock } from "../base/index.ts";
-import { diffLines, splitText } from "../blocks/index.ts";
+import { diffLines, Effort, splitText } from "../blocks/index.ts";
 import type { FileIdentity, FileStat } from "./file-stat.ts";
 import type { Base, Synced } from "./ledger.ts";
 
@@ -25,9 +24,11 @@ const KEPT_FOR = 10_000_000_000n;
  * was just saved has not even seen it yet.
  */
 const READ_BEFORE = 1_500_000_000n;
-/** Milliseconds in which the one that a program read is looked for, and for each that is compared. */
-const SEARCH_MS = 100;
-const DIFF_MS = 20;
+/** Steps in which the one that a program read is looked for, some 100 ms, and for each that is compared. */
+const SEARCH_STEPS = 7_000_000;
+const DIFF_STEPS = 1_400_000;
+/** What it costs to read a text and take it apart. */
+const STEPS_PER_CHARACTER = 0.25;
 
 /** What was on disk lately, the newest first, when it says something else from now on; `isOwn`: because we saved it. */
 export function withEarlier(
@@ -75,29 +76,28 @@ function placed(file: FileIdentity | FileStat): bigint {
  * of several the newest. Exactly an older one was put back on purpose, so it was made from the newest. It takes a while to
  * find out what each of them was: of a long text only the newest are looked at.
  */
-export function madeFrom(
-  disk: string,
-  texts: readonly (() => string)[],
-  clock: Clock = monotonicClock,
-): number {
-  const end = clock.now() + SEARCH_MS;
+export function madeFrom(disk: string, texts: readonly (() => string)[]): number {
+  const effort = new Effort(SEARCH_STEPS);
   const { lines } = splitText(disk);
   let nearest = 0;
   let least = Infinity;
-  for (const [at, text] of texts.entries()) {
-    const distance = linesBetween(splitText(text()).lines, lines);
+  for (const [at, read] of texts.entries()) {
+    const text = read();
+    const ofOne = new Effort(DIFF_STEPS);
+    const distance = linesBetween(splitText(text).lines, lines, ofOne);
     if (distance === 0) return 0;
     if (distance < least) {
       nearest = at;
       least = distance;
     }
-    if (clock.now() > end) break;
+    effort.spend(DIFF_STEPS - ofOne.left + text.length * STEPS_PER_CHARACTER);
+    if (effort.left === 0) break;
   }
   return nearest;
 }
 
-function linesBetween(left: readonly string[], right: readonly string[]): number {
-  const { ranges } = diffLines(left, right, { deadlineMs: DIFF_MS });
+function linesBetween(left: readonly string[], right: readonly string[], effort: Effort): number {
+  const { ranges } = diffLines(left, right, effort);
   return ranges.reduce(
     (sum, { oldStart, oldEnd, newStart, newEnd }) => sum + oldEnd - oldStart + newEnd - newStart,
     0,

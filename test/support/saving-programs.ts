@@ -10,6 +10,8 @@ import { git } from "./writers.ts";
 const LINES = 30;
 /** So often a program is started that refuses to write over what it did not read: vim and git look before they write. */
 const ATTEMPTS = 50;
+/** Who takes longer, in milliseconds, may take out what it did not see: more is not promised. */
+const PROMISED = 1_500;
 const OXFMT = join(root, "node_modules", "oxfmt", "bin", "oxfmt");
 const IN_PLACE =
   "import sys; p, n, t = sys.argv[1:]; f = open(p, 'r+'); l = f.read().split('\\n'); " +
@@ -43,6 +45,8 @@ export class SavingPrograms {
   readonly #queue = new KeyedQueue();
   readonly written: { readonly token: string; readonly path: string }[] = [];
   readonly paths: string[];
+  /** Those that a program was slow over, on a busy machine. */
+  readonly slow = new Set<string>();
   /** Those that nobody else may change just now. */
   readonly held = new Set<string>();
 
@@ -103,14 +107,21 @@ export class SavingPrograms {
       : []),
   ]);
 
-  async #run(program: string, ...args: readonly string[]): Promise<Ended> {
+  async #timed(path: string, program: string, args: readonly string[]): Promise<Ended> {
+    const from = performance.now();
     const ended = await runProgram(program, args, { cwd: this.#folder });
+    if (performance.now() - from > PROMISED) this.slow.add(path);
+    return ended;
+  }
+
+  async #run({ path }: Task, program: string, ...args: readonly string[]): Promise<Ended> {
+    const ended = await this.#timed(path, program, args);
     if (ended.code === 0) return ended;
     throw new Error(`${program} ${args.join(" ")} ended with ${ended.code}: ${ended.stderr}`);
   }
 
   async #program(task: Task, program: string, ...args: readonly string[]): Promise<void> {
-    await this.#run(program, ...args);
+    await this.#run(task, program, ...args);
     this.written.push(task);
   }
 
@@ -132,7 +143,7 @@ export class SavingPrograms {
     const { path, line, token } = task;
     const messy = `export   const  ${token.replaceAll(/[<>]/g, "")}  =  ${line}  ;   ${tokenLine(token)}`;
     await this.#script(task, `sed -i '${line}i ${messy}' ${path}`);
-    await this.#run(process.execPath, OXFMT, path);
+    await this.#run(task, process.execPath, OXFMT, path);
   }
 
   async #vim(task: Task, ...first: readonly string[]): Promise<void> {
@@ -149,9 +160,12 @@ export class SavingPrograms {
     for (let attempt = 1; !existsSync(join(this.#folder, note)); attempt++) {
       if (attempt > ATTEMPTS) throw new Error(`vim does not write ${path}`);
       // Nobody is there to be asked whether it may write over what it has not read.
-      await runProgram("sh", ["-c", 'exec vim "$@" < /dev/null > /dev/null 2>&1', "sh", ...args], {
-        cwd: this.#folder,
-      });
+      await this.#timed(path, "sh", [
+        "-c",
+        'exec vim "$@" < /dev/null > /dev/null 2>&1',
+        "sh",
+        ...args,
+      ]);
     }
     this.written.push(task);
   }
@@ -186,7 +200,7 @@ export class SavingPrograms {
     ];
     for (let attempt = 1; ; attempt++) {
       for (const each of files) this.held.add(each.path);
-      const { stdout: next } = await this.#run("sh", "-ec", prepare.join("\n"));
+      const { stdout: next } = await this.#run(task, "sh", "-ec", prepare.join("\n"));
       for (const each of files) this.held.delete(each.path);
       const args = ["checkout", "-q", next.trim()];
       const { code, stderr } = await runProgram("git", args, { cwd: this.#folder });

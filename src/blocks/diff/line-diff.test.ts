@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fcOptions } from "../../../test/support/counts.ts";
 import { Random } from "../../base/index.ts";
+import { Effort } from "./effort.ts";
 import { diffLines, type LineDiff } from "./line-diff.ts";
 
 function rebuilt(
@@ -43,12 +44,6 @@ function shortestEdit(oldLines: readonly string[], newLines: readonly string[]):
 
 const fewDistinct = fc.array(fc.constantFrom("a", "b", "c", "d", ""), { maxLength: 40 });
 const manyDistinct = fc.array(fc.integer({ max: 60, min: 0 }).map(String), { maxLength: 60 });
-
-/** Starts at 0 and is past any deadline at the second reading. */
-function spentClock() {
-  let now = 0;
-  return { now: () => (now += 1_000_000) };
-}
 
 describe("diffLines", () => {
   test("DIFF-1 the ranges turn the old lines into the new ones", () => {
@@ -96,25 +91,38 @@ describe("diffLines", () => {
     expect(changedLines(diff)).toBe(8);
   });
 
-  test("DIFF-3 past its deadline the diff is coarse and still correct", () => {
-    const property = fc.property(fewDistinct, fewDistinct, (oldLines, newLines) => {
-      const diff = diffLines(oldLines, newLines, { clock: spentClock(), deadlineMs: 500 });
-      expect(rebuilt(oldLines, newLines, diff)).toEqual(newLines);
-    });
+  test("DIFF-3 without more effort the diff is coarse and still correct", () => {
+    const property = fc.property(
+      fewDistinct,
+      fewDistinct,
+      fc.nat(200),
+      (oldLines, newLines, steps) => {
+        const effort = new Effort(steps);
+        const diff = diffLines(oldLines, newLines, effort);
+        expect(rebuilt(oldLines, newLines, diff)).toEqual(newLines);
+        if (effort.left > 0) expect(diff).toEqual(diffLines(oldLines, newLines));
+      },
+    );
     fc.assert(property, fcOptions(500));
-    const diff = diffLines(["a", "x", "b", "y"], ["c", "x", "d", "z"], { clock: spentClock() });
+    const diff = diffLines(["a", "x", "b", "y"], ["c", "x", "d", "z"], new Effort(0));
     expect(diff).toEqual({
       ranges: [{ oldStart: 0, oldEnd: 4, newStart: 0, newEnd: 4 }],
       coarse: true,
     });
   });
 
+  test("DIFF-3 lines that stand once on each side are matched whatever the effort", () => {
+    const lines = Array.from({ length: 100_000 }, (_, at) => `line ${at}`);
+    const changed = lines.map((line, at) => (at % 100 === 0 ? `${line}!` : line));
+    const diff = diffLines(lines, changed, new Effort(1));
+    expect([diff.ranges.length, changedLines(diff)]).toEqual([1000, 2000]);
+  });
+
   test("DIFF-3 inputs that are hard for Myers stay correct and are cut into windows", () => {
     const random = new Random(7);
     const lines = () => Array.from({ length: 6000 }, () => `line ${random.below(40)}`);
     const [oldLines, newLines] = [lines(), lines()];
-    const frozen = { now: () => 0 };
-    const diff = diffLines(oldLines, newLines, { clock: frozen });
+    const diff = diffLines(oldLines, newLines);
     expect(rebuilt(oldLines, newLines, diff)).toEqual(newLines);
     expect(diff.coarse).toBe(true);
     expect(changedLines(diff)).toBeLessThan(11_000);

@@ -1,7 +1,7 @@
-import { type Clock, monotonicClock } from "../../base/index.ts";
 import { firstNotBelow } from "../first-not-below.ts";
+import { Effort } from "./effort.ts";
 import { intern, type Interned } from "./intern.ts";
-import { type MyersBudget, myersPairs } from "./myers.ts";
+import { myersPairs } from "./myers.ts";
 import { risingPairs } from "./patience.ts";
 
 /** Lines [oldStart, oldEnd) became lines [newStart, newEnd); everything between ranges is equal. */
@@ -14,13 +14,8 @@ export interface ChangedRange {
 
 export interface LineDiff {
   readonly ranges: readonly ChangedRange[];
-  /** The diff is correct but larger than it need be: the input was too costly for the time given. */
+  /** The diff is correct but larger than it need be: the input was too costly for the effort given. */
   readonly coarse: boolean;
-}
-
-export interface DiffOptions {
-  readonly clock?: Clock;
-  readonly deadlineMs?: number;
 }
 
 /** Line numbers still to be matched. Kept apart from the lines, so that lines without a partner can be dropped. */
@@ -31,25 +26,24 @@ interface Gap {
   readonly window: boolean;
 }
 
-const defaultDeadlineMs = 500;
+/** Some 500 ms. */
+const defaultSteps = 40_000_000;
+/** A comparison is one step. To look at all lines once is free: what stands once on each side is always matched. */
+const stepsPerLine = 10;
 const comparisonsPerGap = 4_000_000;
 const windowLines = 400;
 
 export function diffLines<Line extends string | number>(
   oldLines: readonly Line[],
   newLines: readonly Line[],
-  options: DiffOptions = {},
+  effort: Effort = new Effort(defaultSteps),
 ): LineDiff {
   const { start, oldEnd, newEnd } = differing(oldLines, newLines);
   const whole = { oldStart: start, oldEnd, newStart: start, newEnd };
   if (start === oldEnd || start === newEnd)
     return { ranges: oldEnd === newEnd ? [] : [whole], coarse: false };
-  const clock = options.clock ?? monotonicClock;
-  const matching = new Matching(
-    intern(oldLines.slice(start, oldEnd), newLines.slice(start, newEnd)),
-    clock,
-    clock.now() + (options.deadlineMs ?? defaultDeadlineMs),
-  );
+  const ids = intern(oldLines.slice(start, oldEnd), newLines.slice(start, newEnd));
+  const matching = new Matching(ids, effort);
   matching.run();
   const ranges = rangesOf(matching.partner, newEnd - start).map((range) => moved(range, start));
   return { ranges, coarse: matching.coarse };
@@ -89,17 +83,15 @@ class Matching {
   readonly partner: Int32Array;
   coarse = false;
   readonly #ids: Interned;
-  readonly #clock: Clock;
-  readonly #deadline: number;
+  readonly #effort: Effort;
   readonly #oldCount: Int32Array;
   readonly #newCount: Int32Array;
   readonly #newAt: Int32Array;
   readonly #open: Gap[] = [];
 
-  constructor(ids: Interned, clock: Clock, deadline: number) {
+  constructor(ids: Interned, effort: Effort) {
     this.#ids = ids;
-    this.#clock = clock;
-    this.#deadline = deadline;
+    this.#effort = effort;
     this.partner = new Int32Array(ids.old.length).fill(-1);
     this.#oldCount = new Int32Array(ids.distinct);
     this.#newCount = new Int32Array(ids.distinct);
@@ -118,7 +110,7 @@ class Matching {
   #match(whole: Gap): void {
     let gap = this.#trim(whole);
     if (gap.old.length === 0 || gap.new.length === 0) return;
-    if (this.#clock.now() >= this.#deadline) {
+    if (this.#effort.left === 0) {
       this.coarse = true;
       return;
     }
@@ -215,6 +207,7 @@ class Matching {
     window = gap.window,
   ): void {
     if (oldFrom === oldTo || newFrom === newTo) return;
+    this.#effort.spend(stepsPerLine * (oldTo - oldFrom + newTo - newFrom));
     this.#open.push({
       old: gap.old.subarray(oldFrom, oldTo),
       new: gap.new.subarray(newFrom, newTo),
@@ -223,16 +216,13 @@ class Matching {
   }
 
   #matchByMyers(gap: Gap): void {
-    const budget: MyersBudget = {
-      comparisons: gap.window ? Number.POSITIVE_INFINITY : comparisonsPerGap,
-      expired: () => this.#clock.now() >= this.#deadline,
-    };
     const { old: oldIds, new: newIds } = this.#ids;
     const pairs = myersPairs(
       gap.old.length,
       gap.new.length,
       (at, other) => oldIds[gap.old[at]!] === newIds[gap.new[other]!],
-      budget,
+      this.#effort,
+      gap.window ? Number.POSITIVE_INFINITY : comparisonsPerGap,
     );
     if (pairs !== null) {
       for (const [at, other, length] of pairs) {

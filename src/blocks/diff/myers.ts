@@ -1,26 +1,20 @@
 import { diff_core } from "fast-myers-diff";
+import type { Effort } from "./effort.ts";
 
-export interface MyersBudget {
-  readonly comparisons: number;
-  /** Asked now and then, not at every comparison. */
-  expired(): boolean;
-}
+const spent = Symbol("the effort is spent");
 
-const comparisonsBetweenClockReadings = 16_384;
-const spent = Symbol("the budget is spent");
-
-/** The equal stretches [old, new, length], or null when the budget was spent before the end. */
+/** The equal stretches [old, new, length], or null when it takes more than `most` comparisons, or effort, to find them. */
 export function myersPairs(
   oldLength: number,
   newLength: number,
   equal: (oldAt: number, newAt: number) => boolean,
-  budget: MyersBudget,
+  effort: Effort,
+  most: number,
 ): [number, number, number][] | null {
+  const limit = Math.min(most, effort.left);
   let comparisons = 0;
   const counted = (oldAt: number, newAt: number): boolean => {
-    comparisons++;
-    if (comparisons > budget.comparisons) throw spent;
-    if (comparisons % comparisonsBetweenClockReadings === 0 && budget.expired()) throw spent;
+    if (++comparisons > limit) throw spent;
     return equal(oldAt, newAt);
   };
   const stretches: [number, number, number][] = [];
@@ -36,6 +30,8 @@ export function myersPairs(
     // Thrown through the library on purpose: it has no other way to be stopped.
     if (error === spent) return null;
     throw error;
+  } finally {
+    effort.spend(comparisons);
   }
   if (oldLength > oldAt) stretches.push([oldAt, newAt, oldLength - oldAt]);
   return stretches;

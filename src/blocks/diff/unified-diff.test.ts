@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fcOptions } from "../../../test/support/counts.ts";
+import { Random } from "../../base/index.ts";
 import { quoteName, unquoteName } from "./quoted-name.ts";
 import { measuredUnifiedDiff, unifiedDiff } from "./unified-diff.ts";
 
@@ -66,9 +67,10 @@ describe("unifiedDiff", () => {
   });
 
   test("DIFF-3 says when it is coarse; DIFF-4 refuses a context that is no number of lines", () => {
-    let now = 0;
-    const clock = { now: () => (now += 1000) };
-    expect(measuredUnifiedDiff("a\nx\nb\n", "c\nx\nd\n", { ...names, clock }).coarse).toBe(true);
+    const random = new Random(7);
+    const text = () => Array.from({ length: 6000 }, () => `line ${random.below(40)}\n`).join("");
+    expect(measuredUnifiedDiff(text(), text(), names).coarse).toBe(true);
+    expect(measuredUnifiedDiff("a\nx\nb\n", "c\nx\nd\n", names).coarse).toBe(false);
     for (const context of [-1, 1.5, Number.NaN]) {
       expect(() => unifiedDiff("a", "b", { ...names, context })).toThrow(
         expect.objectContaining({ code: "invalid_argument" }),

@@ -1,9 +1,9 @@
 import { KumikoError } from "../../base/index.ts";
-import { type ChangedRange, type DiffOptions, diffLines } from "./line-diff.ts";
+import { type ChangedRange, diffLines } from "./line-diff.ts";
 import { splitText, type TextLines } from "./lines.ts";
 import { quoteName } from "./quoted-name.ts";
 
-export interface UnifiedDiffOptions extends DiffOptions {
+export interface UnifiedDiffOptions {
   /** Printed as given; null prints `/dev/null`: the file does not exist on that side. */
   readonly oldName: string | null;
   readonly newName: string | null;
@@ -13,7 +13,7 @@ export interface UnifiedDiffOptions extends DiffOptions {
 export interface UnifiedDiff {
   /** Empty when the texts are equal. */
   readonly text: string;
-  /** Correct, but larger than it need be: the time given was not enough for the shortest. */
+  /** Correct, but larger than it need be: the shortest would have cost too much. */
   readonly coarse: boolean;
 }
 
@@ -41,7 +41,7 @@ export function measuredUnifiedDiff(
   if (oldText === newText) return { text: "", coarse: false };
   const old = splitText(oldText);
   const fresh = splitText(newText);
-  const { ranges, coarse } = diffLines(comparable(old), comparable(fresh), options);
+  const { ranges, coarse } = diffLines(comparable(old), comparable(fresh));
   const out = [`--- ${printedName(options.oldName)}`, `+++ ${printedName(options.newName)}`];
   for (const group of groupedByContext(ranges, context)) {
     printHunk(out, group, old, fresh, context);

@@ -8,12 +8,8 @@ export {
   unifiedDiff,
   type UnifiedDiffOptions,
 } from "../diff/unified-diff.ts";
-export {
-  type ChangedRange,
-  diffLines,
-  type DiffOptions,
-  type LineDiff,
-} from "../diff/line-diff.ts";
+export { Effort } from "../diff/effort.ts";
+export { type ChangedRange, diffLines, type LineDiff } from "../diff/line-diff.ts";
 export {
   applyHunks,
   type ApplyOptions,
