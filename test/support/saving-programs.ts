@@ -12,6 +12,8 @@ const LINES = 30;
 const ATTEMPTS = 50;
 /** Who takes longer, in milliseconds, may take out what it did not see: more is not promised. */
 const PROMISED = 1_500;
+/** What is appended is in its file so much later at most, and as much again on a busy machine. */
+const SAVED_WITHIN = 4_000;
 const OXFMT = join(root, "node_modules", "oxfmt", "bin", "oxfmt");
 const IN_PLACE =
   "import sys; p, n, t = sys.argv[1:]; f = open(p, 'r+'); l = f.read().split('\\n'); " +
@@ -45,8 +47,8 @@ export class SavingPrograms {
   readonly #queue = new KeyedQueue();
   readonly written: { readonly token: string; readonly path: string }[] = [];
   readonly paths: string[];
-  /** Those that a program was slow over, on a busy machine. */
-  readonly slow = new Set<string>();
+  /** When a program was slow, on a busy machine. */
+  readonly #slow: { readonly path: string; readonly from: number; readonly to: number }[] = [];
   /** Those that nobody else may change just now. */
   readonly held = new Set<string>();
 
@@ -107,10 +109,18 @@ export class SavingPrograms {
       : []),
   ]);
 
+  /** Whether a program was slow over this file that may not have seen what was said at this time. */
+  wasSlowOver(path: string, at: number): boolean {
+    return this.#slow.some(
+      ({ path: over, from, to }) => over === path && from - SAVED_WITHIN < at && at < to + PROMISED,
+    );
+  }
+
   async #timed(path: string, program: string, args: readonly string[]): Promise<Ended> {
     const from = performance.now();
     const ended = await runProgram(program, args, { cwd: this.#folder });
-    if (performance.now() - from > PROMISED) this.slow.add(path);
+    const to = performance.now();
+    if (to - from > PROMISED) this.#slow.push({ path, from, to });
     return ended;
   }
 
