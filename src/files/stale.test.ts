@@ -105,6 +105,37 @@ describe("a program that writes back an older text with its changes", () => {
     expect([text, conflicts]).toEqual([textOf(versions[0]!.with(8, "theirs")), []]);
   });
 
+  // Seen with a formatter that runs behind every edit: it had read the agent's lines, and was told to be in conflict with them.
+  test("has seen our lines when it put all of them right in its own way", () => {
+    const code = Array.from({ length: LINES }, (_, at) => `call_${at}(first_${at},second_${at})`);
+    const formatted = (lines: readonly string[], isWrapped: boolean): string[] =>
+      lines.flatMap((each) =>
+        isWrapped && each.includes("ours")
+          ? each.replace(",", ",\n    ").split("\n")
+          : [`  ${each.replace(",", ", ")};`],
+      );
+    const added = fc.record({ at: line, count: fc.nat(3), isReplaced: fc.boolean() });
+    fc.assert(
+      fc.property(
+        fc.array(added, { minLength: 1, maxLength: 5 }),
+        fc.nat(),
+        fc.boolean(),
+        (changes, wish, isWrapped) => {
+          const versions = [code];
+          for (const [number, { at, count, isReplaced }] of changes.entries()) {
+            const ours = Array.from({ length: count + 1 }, (_, n) => `ours(n${number},m${n})`);
+            versions.unshift(versions[0]!.toSpliced(at, isReplaced ? 1 : 0, ...ours));
+          }
+          const at = wish % versions.length;
+          const disk = textOf(formatted(versions[at]!, isWrapped));
+          const past = versions.map((version) => () => textOf(version));
+          expect(madeFrom(disk, past)).toBe(at);
+        },
+      ),
+      fcOptions(1000),
+    );
+  });
+
   test("put an older text back on purpose when it is exactly that", () => {
     fc.assert(
       fc.property(

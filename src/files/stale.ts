@@ -1,4 +1,4 @@
-import { diffLines, Effort, splitText } from "../blocks/index.ts";
+import { type ChangedRange, diffLines, Effort, splitText } from "../blocks/index.ts";
 import type { FileIdentity, FileStat } from "./file-stat.ts";
 import type { Base, Synced } from "./ledger.ts";
 
@@ -27,8 +27,10 @@ const READ_BEFORE = 1_500_000_000n;
 /** Steps in which the one that a program read is looked for, some 100 ms, and for each that is compared. */
 const SEARCH_STEPS = 7_000_000;
 const DIFF_STEPS = 1_400_000;
-/** What it costs to read a text and take it apart. */
-const STEPS_PER_CHARACTER = 0.25;
+/** What it costs to read a text and take it apart, and to tell its words. */
+const STEPS_PER_CHARACTER = 0.15;
+const STEPS_PER_CHARACTER_OF_WORDS = 3;
+const WORD = /[\p{L}\p{N}_]+/gu;
 
 /** What was on disk lately, the newest first, when it says something else from now on; `isOwn`: because we saved it. */
 export function withEarlier(
@@ -72,34 +74,84 @@ function placed(file: FileIdentity | FileStat): bigint {
 }
 
 /**
- * Which of the texts that were on disk, the newest first, a program made this one from: the one it is nearest to in lines;
- * of several the newest. Exactly an older one was put back on purpose, so it was made from the newest. It takes a while to
- * find out what each of them was: of a long text only the newest are looked at.
+ * Which of the texts that were on disk, the newest first, a program made this one from: the one it is nearest to; of several
+ * the newest. Exactly an older one was put back on purpose, so it was made from the newest. It takes a while to find out what
+ * each of them was: of a long text only the newest are looked at.
  */
 export function madeFrom(disk: string, texts: readonly (() => string)[]): number {
   const effort = new Effort(SEARCH_STEPS);
   const { lines } = splitText(disk);
   let nearest = 0;
-  let least = Infinity;
+  let least: Distance = { inWords: Infinity, inLines: Infinity };
   for (const [at, read] of texts.entries()) {
     const text = read();
     const ofOne = new Effort(DIFF_STEPS);
-    const distance = linesBetween(splitText(text).lines, lines, ofOne);
-    if (distance === 0) return 0;
-    if (distance < least) {
+    const distance = distanceOf(splitText(text).lines, lines, ofOne);
+    if (distance.inLines === 0) return 0;
+    if (isLess(distance, least)) {
       nearest = at;
       least = distance;
     }
-    effort.spend(DIFF_STEPS - ofOne.left + text.length * STEPS_PER_CHARACTER);
+    effort.spend(ofOne.spent + (text.length + disk.length) * STEPS_PER_CHARACTER);
     if (effort.left === 0) break;
   }
   return nearest;
 }
 
-function linesBetween(left: readonly string[], right: readonly string[], effort: Effort): number {
-  const { ranges } = diffLines(left, right, effort);
-  return ranges.reduce(
-    (sum, { oldStart, oldEnd, newStart, newEnd }) => sum + oldEnd - oldStart + newEnd - newStart,
-    0,
-  );
+interface Distance {
+  /** Lines that have other words, wherever these stand in them: what a formatter does counts for nothing. */
+  readonly inWords: number;
+  readonly inLines: number;
+}
+
+function isLess(one: Distance, other: Distance): boolean {
+  if (one.inWords !== other.inWords) return one.inWords < other.inWords;
+  return one.inLines < other.inLines;
+}
+
+function distanceOf(
+  oldLines: readonly string[],
+  newLines: readonly string[],
+  effort: Effort,
+): Distance {
+  let inWords = 0;
+  let inLines = 0;
+  for (const range of diffLines(oldLines, newLines, effort).ranges) {
+    const [left, right] = sidesOf(range, oldLines, newLines);
+    inLines += left.length + right.length;
+    inWords += effort.left === 0 ? left.length + right.length : wordsBetween(left, right, effort);
+  }
+  return { inWords, inLines };
+}
+
+function wordsBetween(
+  oldLines: readonly string[],
+  newLines: readonly string[],
+  effort: Effort,
+): number {
+  const oldWords = wordsIn(oldLines, effort);
+  const newWords = wordsIn(newLines, effort);
+  let count = 0;
+  for (const range of diffLines(oldWords, newWords, effort).ranges) {
+    const [left, right] = sidesOf(range, oldWords, newWords);
+    // The same words in lines of other lengths are the same.
+    if (left.join(" ") !== right.join(" ")) count += left.length + right.length;
+  }
+  return count;
+}
+
+function sidesOf(
+  { oldStart, oldEnd, newStart, newEnd }: ChangedRange,
+  oldLines: readonly string[],
+  newLines: readonly string[],
+): readonly [readonly string[], readonly string[]] {
+  return [oldLines.slice(oldStart, oldEnd), newLines.slice(newStart, newEnd)];
+}
+
+/** Of each line that has any. */
+function wordsIn(lines: readonly string[], effort: Effort): string[] {
+  return lines.flatMap((line) => {
+    effort.spend(line.length * STEPS_PER_CHARACTER_OF_WORDS);
+    return line.match(WORD)?.join(" ") ?? [];
+  });
 }

@@ -3,17 +3,19 @@
  * would find something else than one that is, and lose what it has to merge.
  */
 export class Effort {
-  #left: number;
+  readonly #steps: number;
+  /** What was done that cannot be stopped counts too, so that it may be more than there was. */
+  spent = 0;
 
   constructor(steps: number) {
-    this.#left = steps;
+    this.#steps = steps;
   }
 
   get left(): number {
-    return Math.max(0, this.#left);
+    return Math.max(0, this.#steps - this.spent);
   }
 
   spend(steps: number): void {
-    this.#left -= steps;
+    this.spent += steps;
   }
 }

@@ -118,6 +118,23 @@ describe("diffLines", () => {
     expect([diff.ranges.length, changedLines(diff)]).toEqual([1000, 2000]);
   });
 
+  // A million lines beside two thousand took twenty seconds, with next to no comparisons.
+  test("DIFF-3 what is much longer than the other is cut into windows, too", () => {
+    const random = new Random(7);
+    const lines = (count: number) => Array.from({ length: count }, () => `line ${random.below(2)}`);
+    const [oldLines, newLines] = [lines(300), lines(60_000)];
+    const diff = diffLines(oldLines, newLines);
+    expect(rebuilt(oldLines, newLines, diff)).toEqual(newLines);
+    expect(diff.coarse).toBe(true);
+  });
+
+  test("DIFF-3 says what was spent, also of what cannot be stopped", () => {
+    const effort = new Effort(1);
+    diffLines(["a", "b"], ["c", "b", "d"], effort);
+    expect(effort.spent).toBeGreaterThan(1);
+    expect(effort.left).toBe(0);
+  });
+
   test("DIFF-3 inputs that are hard for Myers stay correct and are cut into windows", () => {
     const random = new Random(7);
     const lines = () => Array.from({ length: 6000 }, () => `line ${random.below(40)}`);

@@ -28,7 +28,7 @@ interface Gap {
 
 /** Some 500 ms. */
 const defaultSteps = 40_000_000;
-/** A comparison is one step. To look at all lines once is free: what stands once on each side is always matched. */
+/** A comparison is one step. What stands once on each side is matched whatever is left: to look at all lines once counts last. */
 const stepsPerLine = 10;
 const comparisonsPerGap = 4_000_000;
 const windowLines = 400;
@@ -45,6 +45,7 @@ export function diffLines<Line extends string | number>(
   const ids = intern(oldLines.slice(start, oldEnd), newLines.slice(start, newEnd));
   const matching = new Matching(ids, effort);
   matching.run();
+  effort.spend(stepsPerLine * (ids.old.length + ids.new.length));
   const ranges = rangesOf(matching.partner, newEnd - start).map((range) => moved(range, start));
   return { ranges, coarse: matching.coarse };
 }

@@ -12,6 +12,9 @@ export function myersPairs(
   most: number,
 ): [number, number, number][] | null {
   const limit = Math.min(most, effort.left);
+  // What is only longer is walked along the edge of the other, where nothing is compared and so nothing counted.
+  const uncounted = (Math.abs(oldLength - newLength) * Math.min(oldLength, newLength)) / 2;
+  if (uncounted > limit) return null;
   let comparisons = 0;
   const counted = (oldAt: number, newAt: number): boolean => {
     if (++comparisons > limit) throw spent;
