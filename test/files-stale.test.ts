@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, renameSync, statSync, utimesSync } from "node:fs";
+import { existsSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
 import { setTimeout as passing } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { Random } from "../src/base/index.ts";
@@ -212,3 +212,36 @@ test("git takes nothing of what is saved while it works, and nobody takes what i
   await expect.poll(() => mounted.read("b.txt"), { timeout: 20_000 }).toBe(wanted);
   expect(await conflicts(mounted)).toEqual([]);
 });
+
+// Seen beside checkouts on a busy machine: what had been saved was gone, since only the last write's time was asked for.
+test.for(["a program", "git"])(
+  "a program takes nothing back although %s writes on top of it before anything of that is taken in",
+  { timeout: 20_000 },
+  async (who) => {
+    await using mounted = await Mounted.with({ "a.txt": textOf(start) }, { watch: true });
+    mounted.run("git", "init", "-q");
+    await mounted.mounts.watched();
+    await replace(mounted, "line 2", "ours 2");
+    const saved = statSync(mounted.path("a.txt")).ctimeMs;
+    const lock = mounted.path(".git/index.lock");
+    // Nothing is taken in as long as git is at work.
+    mounted.write(".git/index.lock", "");
+    mounted.write("a.txt", textOf(start.with(5, "theirs")));
+    const file = mounted.mounts.first().source.files.at("a.txt")!;
+    while (file.writtenSince === undefined) await passing(10);
+    while (Date.now() < saved + 1_600) await passing(10);
+    const onTop = textOf(start.with(5, "theirs").with(8, "others"));
+    if (who === "git") {
+      mounted.write("b.txt", onTop);
+      rmSync(lock);
+      mounted.run("git", "add", "b.txt");
+      mounted.write(".git/index.lock", "");
+    }
+    mounted.write("a.txt", onTop);
+    renameSync(lock, mounted.path(who === "git" ? ".git/index" : ".git/other"));
+    const wanted = textOf(start.with(2, "ours 2").with(5, "theirs").with(8, "others"));
+    expect(await mounted.text("a.txt")).toBe(wanted);
+    expect(mounted.read("a.txt")).toBe(wanted);
+    expect(await conflicts(mounted)).toEqual([]);
+  },
+);

@@ -1,9 +1,8 @@
 import type { EditTarget } from "../blocks/index.ts";
-import type { FileStat } from "./file-stat.ts";
 import type { FoundText } from "./found-text.ts";
 import type { Base } from "./ledger.ts";
 import type { MountedFile } from "./mounted-file.ts";
-import { type Earlier, isRecent, madeFrom, mayBeRead } from "./stale.ts";
+import { type Earlier, firstWritten, isRecent, madeFrom, mayBeRead } from "./stale.ts";
 
 /** Versions among which an own save is looked for that was not written down before a crash. */
 const REMEMBERED = 64;
@@ -19,7 +18,8 @@ export function commonBase(
   const earlier = writtenTo?.earlier ?? file.earlier;
   if (last === undefined) return file.left;
   if (seenUntil !== undefined) return unseen(earlier, seenUntil).at(-1)?.base ?? last;
-  const older = readable(earlier, identity);
+  const since = writtenTo === undefined ? file.writtenSince : undefined;
+  const older = readable(earlier, firstWritten(identity, since));
   if (older.length === 0) return last;
   // Who put one back on purpose may have had it from before another program's write.
   const isPutBack = earlier.some(
@@ -40,8 +40,8 @@ export function commonBase(
  * What a program may have read that did not see our saves since. Not what was there before another program wrote: who
  * writes then has seen that, and what it puts back of the older text would be taken out again.
  */
-function readable(earlier: readonly Earlier[], now: FileStat): readonly Earlier[] {
-  const end = earlier.findIndex((each) => !mayBeRead(each, now));
+function readable(earlier: readonly Earlier[], written: bigint): readonly Earlier[] {
+  const end = earlier.findIndex((each) => !mayBeRead(each, written));
   return end === -1 ? earlier : earlier.slice(0, end);
 }
 

@@ -196,6 +196,7 @@ export class Mount implements AsyncDisposable {
       timers,
       onChanges: (part) => this.#changed(part),
       onGit: (folder) => this.source.git.follow(folder),
+      onNoticed: (path, stamp) => this.source.files.at(path)?.noticed(stamp),
       onTrouble: (trouble) => this.#trouble(trouble),
       onProgress: (done, total) => {
         looked = done;

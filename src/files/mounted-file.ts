@@ -2,6 +2,7 @@ import type { KumikoError } from "../base/index.ts";
 import type { UnsavedFile } from "../kernel/index.ts";
 import { type FileStat, sameIdentity } from "./file-stat.ts";
 import type { Base, FileRecord, Synced } from "./ledger.ts";
+import type { Stamp } from "./look.ts";
 import type { Earlier } from "./stale.ts";
 import type { TextForm } from "./text-form.ts";
 
@@ -32,6 +33,8 @@ export class MountedFile {
   waits = false;
   /** What was on disk lately, the newest first: a program may have read it before it was written over. */
   earlier: readonly Earlier[] = [];
+  /** When a program wrote first of what is not taken in yet, as far as that was noticed: others may have written since. */
+  writtenSince: bigint | undefined;
 
   constructor(block: string, record: FileRecord, version: number) {
     const { path, synced, left, form, mode, wanted } = record;
@@ -79,6 +82,14 @@ export class MountedFile {
   /** There is no such file, and nobody asked for it to be made. */
   get isAway(): boolean {
     return this.synced === undefined && !this.wanted;
+  }
+
+  /** It is like that now. */
+  noticed({ size, inode, nanoseconds, touched }: Stamp): void {
+    const known = this.synced?.identity;
+    const isKnown =
+      known?.nanoseconds === nanoseconds && known.size === size && known.inode === Number(inode);
+    if (!isKnown) this.writtenSince ??= touched > nanoseconds ? touched : nanoseconds;
   }
 
   /**

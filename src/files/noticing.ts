@@ -4,7 +4,7 @@ import { compare, type Comparison } from "./compare.ts";
 import { folderOfGit, GitLocks, tellsOfMany } from "./git-locks.ts";
 import { type Ignored, parentOf } from "./ignored.ts";
 import { Known } from "./known.ts";
-import { errorCodeOf, isSame, type Look, lookAt, statIfSeen } from "./look.ts";
+import { errorCodeOf, isSame, type Look, lookAt, type Stamp, statIfSeen } from "./look.ts";
 import { Quiet } from "./quiet.ts";
 import type { Unseen } from "./scan.ts";
 
@@ -24,6 +24,8 @@ export interface NoticingPorts {
   /** Something happened to what git keeps in a folder. */
   readonly ofGit: (folder: string) => void;
   readonly unseen: (unseen: Unseen) => void;
+  /** A file is like that now, long before it is told that it changed. */
+  readonly noticed: (path: string, stamp: Stamp) => void;
 }
 
 /**
@@ -82,7 +84,8 @@ export class Noticing {
 
   /** Something happened to a path, and this is what is there now. */
   touch(path: string, look: Look | undefined): void {
-    const { clock, debounce } = this.#ports;
+    const { clock, debounce, noticed } = this.#ports;
+    if (look?.kind === "file") noticed(path, look);
     // A name that went did so when its folder last changed.
     const moved = look?.touched ?? this.timeOfFolder(parentOf(path));
     const now = clock.now();

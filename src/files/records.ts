@@ -32,6 +32,7 @@ export class Records {
       this.#atHand.delete(file.synced.content);
     this.#keepAtHand(synced.content);
     file.synced = synced;
+    file.writtenSince = undefined;
     file.left = undefined;
     file.form = undefined;
     file.mode = undefined;
@@ -60,6 +61,7 @@ export class Records {
     file.form = file.synced.form;
     file.mode = file.seen?.mode;
     file.synced = undefined;
+    file.writtenSince = undefined;
     file.unsaved = undefined;
     file.waits = false;
     this.#ports.ledger.note(file.block, file.record);

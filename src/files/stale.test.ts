@@ -6,7 +6,7 @@ import { whenBothChanged } from "../permission/index.ts";
 import type { FileStat } from "./file-stat.ts";
 import type { Synced } from "./ledger.ts";
 import { mergeTexts } from "./merge.ts";
-import { type Earlier, isRecent, madeFrom, mayBeRead, withEarlier } from "./stale.ts";
+import { type Earlier, firstWritten, isRecent, madeFrom, mayBeRead, withEarlier } from "./stale.ts";
 
 const LINES = 12;
 const line = fc.nat(LINES - 1);
@@ -181,8 +181,10 @@ describe("what was on disk", () => {
     );
     expect(earlier.filter((each) => isRecent(each, at(12)))).toEqual(earlier);
     expect(earlier.filter((each) => isRecent(each, at(13)))).toEqual([]);
-    expect(earlier.filter((each) => mayBeRead(each, at(3)))).toEqual(earlier);
-    expect(earlier.filter((each) => mayBeRead(each, at(4)))).toEqual([]);
+    expect(earlier.filter((each) => mayBeRead(each, firstWritten(at(3), undefined)))).toEqual(
+      earlier,
+    );
+    expect(earlier.filter((each) => mayBeRead(each, firstWritten(at(4), undefined)))).toEqual([]);
     expect(withEarlier(earlier, synced(300, 2), synced(301, 90), true)).toHaveLength(1);
     let texts: readonly Earlier[] = [];
     for (let version = 1; version < 20; version++) {
@@ -199,20 +201,38 @@ describe("what was on disk", () => {
 
   test("counts from when another file was put there, not from when that was written", () => {
     const earlier = withEarlier([], synced(1, 1), synced(2, 2), true);
-    expect(earlier.filter((each) => mayBeRead(each, at(3, 1)))).toEqual(earlier);
-    expect(earlier.filter((each) => mayBeRead(each, at(4, 1)))).toEqual([]);
+    expect(earlier.filter((each) => mayBeRead(each, firstWritten(at(3, 1), undefined)))).toEqual(
+      earlier,
+    );
+    expect(earlier.filter((each) => mayBeRead(each, firstWritten(at(4, 1), undefined)))).toEqual(
+      [],
+    );
     expect(earlier.filter((each) => isRecent(each, at(13, 1)))).toEqual([]);
     // Written by a clock that is ahead.
-    expect(earlier.filter((each) => mayBeRead(each, at(3, 60)))).toEqual([]);
+    expect(earlier.filter((each) => mayBeRead(each, firstWritten(at(3, 60), undefined)))).toEqual(
+      [],
+    );
     const moved = withEarlier([], synced(1, 1), { ...synced(2, 2), identity: at(20, 2) }, false);
     expect(moved.filter((each) => isRecent(each, at(21)))).toEqual(moved);
+  });
+
+  test("may have been read by who wrote first of several, before any of it was taken in", () => {
+    const earlier = withEarlier([], synced(1, 1), synced(2, 2), true);
+    const seconds = (count: number): bigint => BigInt(count) * 1_000_000_000n;
+    const read = (now: FileStat, since: number): readonly Earlier[] =>
+      earlier.filter((each) => mayBeRead(each, firstWritten(now, seconds(since))));
+    expect(read(at(7), 3)).toEqual(earlier);
+    expect(read(at(7), 4)).toEqual([]);
+    // Of so long ago that it is about something else.
+    expect(read(at(14), 3)).toEqual([]);
+    expect(firstWritten(at(3), seconds(9))).toBe(seconds(3));
   });
 
   test("is not read by a program when another one wrote over it", () => {
     const earlier = withEarlier([], synced(1, 1), synced(2, 2), true);
     const both = withEarlier(earlier, synced(2, 2), synced(3, 2), false);
     expect(both).toHaveLength(2);
-    expect(both.filter((each) => mayBeRead(each, at(2)))).toEqual(earlier);
+    expect(both.filter((each) => mayBeRead(each, firstWritten(at(2), undefined)))).toEqual(earlier);
   });
 
   test("is not what is there again with the same bytes", () => {

@@ -59,9 +59,18 @@ export function isRecent({ until }: Earlier, now: FileIdentity | FileStat): bool
   return placed(now) - until <= KEPT_FOR;
 }
 
-/** Whether a program may have read it that wrote what is there now. */
-export function mayBeRead({ until, isOwn }: Earlier, now: FileStat): boolean {
-  return isOwn && placed(now) - until <= READ_BEFORE;
+/** Whether a program may have read it that wrote at this time. */
+export function mayBeRead({ until, isOwn }: Earlier, written: bigint): boolean {
+  return isOwn && written - until <= READ_BEFORE;
+}
+
+/**
+ * When what is there was first written, `since` then if that is known: while git is at work, or a file does not come to rest,
+ * programs write on top of one another, and what the first of them had not seen none of them has.
+ */
+export function firstWritten(now: FileStat, since: bigint | undefined): bigint {
+  const last = placed(now);
+  return since !== undefined && since < last && last - since <= KEPT_FOR ? since : last;
 }
 
 /**

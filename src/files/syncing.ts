@@ -16,7 +16,7 @@ import { type MergeConflict, type Merged, mergeTexts } from "./merge.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import { overwritten } from "./overwritten.ts";
 import type { Records } from "./records.ts";
-import { isRecent } from "./stale.ts";
+import { firstWritten, isRecent } from "./stale.ts";
 import { takenBack } from "./taken-back.ts";
 import { TakenEpoch } from "./taken-epoch.ts";
 import { writeText } from "./text-form.ts";
@@ -284,7 +284,14 @@ export class Syncing {
     // Only asked where it matters.
     if (!file.earlier.some((each) => each.isOwn && isRecent(each, identity))) return undefined;
     const bytes = content.bytes ?? writeText(text, form);
-    return this.#ports.git.seenUntil(file.path, { bytes, identity }, file.synced?.content.bytes);
+    const written = firstWritten(identity, file.writtenSince);
+    const seen = this.#ports.git.seenUntil(
+      file.path,
+      { bytes, identity },
+      file.synced?.content.bytes,
+    );
+    // It saw what another program had written, who had not seen our saves, and wrote on top of that.
+    return seen !== undefined && written < seen ? undefined : seen;
   }
 
   async #keep(

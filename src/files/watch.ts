@@ -34,6 +34,8 @@ export interface WatchOptions {
   /** The next part waits until this one is dealt with. One that throws is told again later. */
   onChanges(part: EpochPart): void | Promise<void>;
   onTrouble(trouble: WatchTrouble): void;
+  /** A file is like that now; what is told of it comes later. */
+  onNoticed?(path: string, stamp: Stamp): void;
   /** Git does something to the files of a folder, as far as it keeps what it does in there. */
   onGit?(folder: string): void;
   /** Wall time: it is compared with the times of files. */
@@ -106,6 +108,7 @@ export class FolderWatch implements AsyncDisposable {
       debounce: this.#debounce,
       leaveOut: (folder) => this.#listening.leaveOut(folder),
       ofGit: (folder) => options.onGit?.(folder),
+      noticed: (path, stamp) => options.onNoticed?.(path, stamp),
       unseen: (unseen) => options.onTrouble({ kind: "unseen", unseen }),
     });
   }
