@@ -1,7 +1,18 @@
-import { appendFileSync, chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  appendFileSync,
+  chmodSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { asOrdinaryUser } from "../../test/support/ordinary-user.ts";
+import { canMount } from "../../test/support/programs.ts";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
 import { LedgerTail, type Notes } from "./ledger-tail.ts";
 
@@ -63,6 +74,68 @@ test.runIf(process.platform === "linux")(
     expect(notesIn(file)).toEqual(new Map());
   },
 );
+
+test.runIf(process.platform === "linux")(
+  "whoever is killed while it is written anew leaves what was there before",
+  () => {
+    using folder = temporaryFolder();
+    const file = join(folder.path, "notes");
+    const { tail, note } = noting(file);
+    note("one", "1");
+    note("two", "2");
+    const before = readFileSync(file, "utf8");
+    const open = openSync(file, "r");
+    tail.keep(new Map([["two", "2"]]));
+    expect(readFileSync(open, "utf8")).toBe(before);
+    closeSync(open);
+    expect(notesIn(file)).toEqual(new Map([["two", "2"]]));
+    note("three", "3");
+    expect([...notesIn(file).keys()]).toEqual(["two", "three"]);
+    tail[Symbol.dispose]();
+  },
+);
+
+test.runIf(canMount())(
+  "what a full disk took a part of is written whole when there is room",
+  () => {
+    using disk = fullDisk();
+    const file = join(disk.path, "notes");
+    const { tail, note } = noting(file);
+    note("one", "1".repeat(3_000));
+    disk.fill();
+    note("two", "2".repeat(3_000));
+    expect(notesIn(file)).toEqual(new Map([["one", "1".repeat(3_000)]]));
+    disk.makeRoom();
+    note("three", "3");
+    const lengths = [...notesIn(file)].map(([block, text]) => [block, text?.length]);
+    expect(lengths).toEqual([
+      ["one", 3_000],
+      ["two", 3_000],
+      ["three", 1],
+    ]);
+    // What was to replace it and found no room took nothing away either.
+    disk.fill();
+    tail.keep(new Map([["four", "4".repeat(30_000)]]));
+    expect([...notesIn(file).keys()]).toEqual(["one", "two", "three"]);
+    tail[Symbol.dispose]();
+  },
+);
+
+/** A disk of four pages. */
+function fullDisk(): Disposable & { readonly path: string; fill(): void; makeRoom(): void } {
+  const folder = temporaryFolder();
+  const filling = join(folder.path, "filling");
+  execFileSync("mount", ["-t", "tmpfs", "-o", "size=16k", "kumiko-test", folder.path]);
+  return {
+    path: folder.path,
+    fill: () => expect(() => writeFileSync(filling, "x".repeat(100_000))).toThrow("ENOSPC"),
+    makeRoom: () => rmSync(filling),
+    [Symbol.dispose]: () => {
+      execFileSync("umount", ["-l", folder.path]);
+      folder[Symbol.dispose]();
+    },
+  };
+}
 
 test.runIf(process.platform === "linux")(
   "it stays short while the same block is noted again and again",

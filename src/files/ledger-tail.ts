@@ -1,4 +1,14 @@
-import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { isSystemError } from "./disk-errors.ts";
 
@@ -6,6 +16,8 @@ import { isSystemError } from "./disk-errors.ts";
 const LONG = 64 * 1024;
 /** Says which run of the system this is; only Linux has it. */
 const BOOT = "/proc/sys/kernel/random/boot_id";
+
+const { O_WRONLY, O_APPEND, O_CREAT, O_TRUNC } = constants;
 
 /** By block what is known of it, as a line; undefined where that is not for a file of its own. */
 export type Notes = ReadonlyMap<string, string | undefined>;
@@ -50,50 +62,59 @@ export class LedgerTail implements Disposable {
   add(block: string, note: string | undefined, all: () => Notes): void {
     const line = lineOf(block, note);
     const isFull = this.#length + line.length > Math.max(LONG, 2 * this.#least);
-    if (this.#descriptor === undefined || this.#length === 0 || isFull) this.keep(all());
-    else this.#write(line);
+    if (this.#descriptor === undefined || isFull) return this.keep(all());
+    return this.#trying(() => this.#append(this.#descriptor!, line));
   }
 
   /** Only that is still not written down. */
   keep(notes: Notes): void {
-    if (this.#descriptor === undefined && notes.size === 0 && read(this.#file) === undefined)
-      return;
-    try {
-      this.#descriptor ??= this.#open();
-      ftruncateSync(this.#descriptor, 0);
-      this.#length = 0;
-    } catch (error) {
-      return this.#doWithout(error);
-    }
-    if (notes.size === 0) return;
-    const lines = Array.from(notes, ([block, note]) => lineOf(block, note));
-    this.#write(`${this.#boot}\n${lines.join("")}`);
-    this.#least = this.#length;
+    this.#trying(() => (notes.size === 0 ? this.#clear() : this.#begin(notes)));
   }
 
   [Symbol.dispose](): void {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;
+    this.#length = 0;
+    this.#least = 0;
   }
 
-  #open(): number {
-    mkdirSync(dirname(this.#file), { mode: 0o700, recursive: true });
-    return openSync(this.#file, "a", 0o600);
+  #clear(): void {
+    if (this.#descriptor === undefined) return rmSync(this.#file, { force: true });
+    ftruncateSync(this.#descriptor, 0);
+    this.#length = 0;
+    this.#least = 0;
   }
 
-  #write(lines: string): void {
-    try {
-      writeSync(this.#descriptor!, lines);
-      this.#length += lines.length;
-    } catch (error) {
-      this.#doWithout(error);
-    }
-  }
-
-  /** No room, or a home that cannot be written: what a crash takes is found out by comparing texts. */
-  #doWithout(error: unknown): void {
-    if (!isSystemError(error)) throw error;
+  /** In a second file, which takes the first one's place: who kills this process meanwhile leaves that. */
+  #begin(notes: Notes): void {
     this[Symbol.dispose]();
+    mkdirSync(dirname(this.#file), { mode: 0o700, recursive: true });
+    const anew = `${this.#file}.new`;
+    this.#descriptor = openSync(anew, O_WRONLY | O_APPEND | O_CREAT | O_TRUNC, 0o600);
+    const lines = Array.from(notes, ([block, note]) => lineOf(block, note));
+    this.#append(this.#descriptor, lines.join(""));
+    renameSync(anew, this.#file);
+    this.#least = this.#length;
+  }
+
+  #append(descriptor: number, lines: string): void {
+    const added = this.#length === 0 ? `${this.#boot}\n${lines}` : lines;
+    // Goes on until all of it is there, or says why not: of one call a disk that is just full may take a part and say nothing.
+    writeFileSync(descriptor, added);
+    this.#length += added.length;
+  }
+
+  /**
+   * No room, or a home that cannot be written: what a crash takes is found out by comparing texts. The next one begins
+   * anew, for a part of this one may stand at the end.
+   */
+  #trying(task: () => void): void {
+    try {
+      task();
+    } catch (error) {
+      if (!isSystemError(error)) throw error;
+      this[Symbol.dispose]();
+    }
   }
 }
 
