@@ -3,6 +3,7 @@ import type { NamedValues } from "../kernel/index.ts";
 import { Content } from "./content.ts";
 import type { FileIdentity } from "./file-stat.ts";
 import type { LedgerTail, Notes } from "./ledger-tail.ts";
+import { noteOf, readNote } from "./note.ts";
 import { type TextForm, writeText } from "./text-form.ts";
 
 /** What a block and its file last had in common: a version of the block; or the text itself, when no version has it. */
@@ -28,7 +29,11 @@ export interface FileRecord {
   readonly mode?: number | undefined;
   /** It is to be made. */
   readonly wanted?: boolean | undefined;
+  /** Of two records of a file the newer has the greater one. The ledger gives it. */
+  readonly number?: number | undefined;
 }
+
+type NumberedRecord = FileRecord & { readonly number: number };
 
 /** Milliseconds in which records are gathered: a save does not wait for them. */
 const GATHERED = 1_000;
@@ -58,6 +63,8 @@ export class Ledger implements AsyncDisposable {
   readonly #changed = new Map<string, FileRecord>();
   readonly #writing = new KeyedQueue();
   #timer: { cancel(): void } | undefined;
+  /** Of the newest record. */
+  #number = 0;
 
   constructor(values: NamedValues, ports: LedgerPorts) {
     this.#values = values;
@@ -67,9 +74,13 @@ export class Ledger implements AsyncDisposable {
   async read(): Promise<Map<string, FileRecord>> {
     const entries = await this.#values.list();
     const records = new Map(entries.map(({ key, value }) => [key, decoded(value)]));
+    for (const { number = 0 } of records.values()) this.#number = Math.max(this.#number, number);
     for (const [block, note] of this.#ports.tail?.read() ?? []) {
       const record = note === undefined ? undefined : await this.#noted(block, note);
       if (record === undefined) continue;
+      // Notes that could not be taken away are older than what was written down since.
+      if (record.number <= (records.get(block)?.number ?? 0)) continue;
+      this.#number = Math.max(this.#number, record.number);
       records.set(block, record);
       this.#changed.set(block, record);
     }
@@ -78,7 +89,8 @@ export class Ledger implements AsyncDisposable {
     return records;
   }
 
-  note(block: string, record: FileRecord): void {
+  note(block: string, known: FileRecord): void {
+    const record = { ...known, number: ++this.#number };
     this.#changed.set(block, record);
     this.#ports.tail?.add(block, noteOf(record), () => this.#notes());
     this.#writeLater();
@@ -92,15 +104,15 @@ export class Ledger implements AsyncDisposable {
     this.#ports.tail?.keep(this.#notes());
   }
 
-  /** Undefined when it speaks of a block or a version that is not there. */
-  async #noted(block: string, note: string): Promise<FileRecord | undefined> {
-    const { path, synced, ...rest } = JSON.parse(note) as Note;
-    if (synced === undefined) return { path, synced, ...rest };
-    const { base, form } = synced;
+  /** Undefined when it is none, or speaks of a block or a version that is not there. */
+  async #noted(block: string, note: string): Promise<NumberedRecord | undefined> {
+    const read = readNote(note);
+    if (read?.synced === undefined) return read && { ...read, synced: undefined };
+    const { base, form } = read.synced;
     try {
       const text = await this.#ports.textAt(block, base.version);
-      const identity = { ...synced.identity, nanoseconds: BigInt(synced.identity.nanoseconds) };
-      return { path, synced: { base, form, identity, content: Content.of(writeText(text, form)) } };
+      const content = Content.of(writeText(text, form));
+      return { ...read, synced: { ...read.synced, content } };
     } catch (error) {
       if (error instanceof KumikoError) return undefined;
       throw error;
@@ -140,28 +152,6 @@ export class Ledger implements AsyncDisposable {
   }
 }
 
-/** A record as it is noted: without a hash, which would take longer than all the rest of a save. */
-type Note = Omit<FileRecord, "synced"> & {
-  readonly synced?: Omit<Synced, "base" | "content" | "identity"> & {
-    readonly base: { readonly version: number };
-    readonly identity: Omit<FileIdentity, "nanoseconds"> & { readonly nanoseconds: string };
-  };
-};
-
-/** Undefined for one that has text in it: that is for the journal alone, from which it can be purged. */
-function noteOf({ synced, left, ...rest }: FileRecord): string | undefined {
-  if (synced === undefined) return isText(left) ? undefined : JSON.stringify({ ...rest, left });
-  const { base, form, identity } = synced;
-  if (!("version" in base)) return undefined;
-  const { inode, device, size, nanoseconds } = identity;
-  const noted = { base, form, identity: { inode, device, size, nanoseconds: String(nanoseconds) } };
-  return JSON.stringify({ path: rest.path, synced: noted });
-}
-
-function isText(base: Base | undefined): boolean {
-  return base !== undefined && "text" in base && base.text !== "";
-}
-
 /** The same record without what must not be known any more. */
 export function withMask(record: FileRecord, mask: (text: string) => string): FileRecord {
   const masked = (base: Base): Base => ("text" in base ? { text: mask(base.text) } : base);
@@ -190,13 +180,13 @@ export async function purgeRecords(
   return masked;
 }
 
-function encoded({ path, synced, left, form, mode, wanted }: FileRecord): string {
+function encoded({ path, synced, left, form, mode, wanted, number }: FileRecord): string {
   if (synced === undefined)
-    return JSON.stringify({ path, left, form, mode, ...(wanted && { wanted }) });
+    return JSON.stringify({ path, left, form, mode, ...(wanted && { wanted }), number });
   const { content, ...rest } = synced;
   const { inode, device, size, nanoseconds } = synced.identity;
   const identity = { inode, device, size, nanoseconds: String(nanoseconds) };
-  return JSON.stringify({ path, synced: { ...rest, hash: content.hash, identity } });
+  return JSON.stringify({ path, synced: { ...rest, hash: content.hash, identity }, number });
 }
 
 function decoded(value: string): FileRecord {
@@ -207,10 +197,11 @@ function decoded(value: string): FileRecord {
     form?: TextForm;
     mode?: number;
     wanted?: boolean;
+    number?: number;
   };
-  const { path, synced, left, form, mode, wanted } = JSON.parse(value) as Stored;
-  if (synced === undefined) return { path, synced, left, form, mode, wanted };
+  const { path, synced, left, form, mode, wanted, number } = JSON.parse(value) as Stored;
+  if (synced === undefined) return { path, synced, left, form, mode, wanted, number };
   const { hash, ...rest } = synced;
   const identity = { ...synced.identity, nanoseconds: BigInt(synced.identity.nanoseconds) };
-  return { path, synced: { ...rest, content: Content.known(hash), identity } };
+  return { path, synced: { ...rest, content: Content.known(hash), identity }, number };
 }
