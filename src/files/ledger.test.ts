@@ -112,7 +112,7 @@ function lives(tail: string): {
 }
 
 test.runIf(process.platform === "linux")(
-  "what is noted of a file is known to the next process",
+  "what is noted of a file is known to the next process, without its bytes",
   async () => {
     using folder = temporaryFolder();
     const { kept, begin } = lives(join(folder.path, "notes"));
@@ -128,6 +128,7 @@ test.runIf(process.platform === "linux")(
     });
     expect(next.records.get("b")).toMatchObject({ left: { text: "" }, mode: 0o755 });
     const { content } = next.records.get("a")!.synced!;
+    expect(content.bytes).toBeUndefined();
     expect(content.hash).toBe(Content.of(Buffer.from("a.txt 3")).hash);
     expect([...kept]).toEqual([]);
     await next.ledger.write();

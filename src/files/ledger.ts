@@ -112,6 +112,8 @@ export class Ledger implements AsyncDisposable {
     try {
       const text = await this.#ports.textAt(block, base.version);
       const content = Content.of(writeText(text, form));
+      // There may be thousands of them.
+      content.letGo();
       return { ...read, synced: { ...read.synced, content } };
     } catch (error) {
       if (error instanceof KumikoError) return undefined;
