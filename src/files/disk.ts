@@ -240,7 +240,7 @@ export class Disk {
       const isNew = expected === "absent";
       const how = { expected, staged, keeping, mode, settle: isNew };
       const saved = await save(this.#place(path), bytes, how);
-      if (isNew) void this.#settled(path, saved.settled);
+      if (isNew) this.#settlingOf(path, saved.settled);
       else this.#unsettled.set(dirname(path), path);
       return saved.stat;
     } catch (error) {
@@ -275,12 +275,20 @@ export class Disk {
   async settle(): Promise<void> {
     const unsettled = this.#unsettled;
     this.#unsettled = new Map();
-    for (const path of unsettled.values()) {
-      const settling = this.#settled(path, settleFolder(this.#place(path)));
-      this.#settling.add(settling);
-      void settling.finally(() => this.#settling.delete(settling));
-    }
+    for (const path of unsettled.values()) this.#settlingOf(path, settleFolder(this.#place(path)));
     await Promise.all(this.#settling);
+  }
+
+  /** The next to settle waits for this file's folder as well, and for those above: they may have been made with it. */
+  unsettled(path: string): void {
+    for (let each = path; dirname(each) !== each; each = dirname(each))
+      this.#unsettled.set(dirname(each), each);
+  }
+
+  #settlingOf(path: string, settled: Promise<void>): void {
+    const settling = this.#settled(path, settled);
+    this.#settling.add(settling);
+    void settling.finally(() => this.#settling.delete(settling));
   }
 
   /** It has happened, so whoever asked for it is not refused. */

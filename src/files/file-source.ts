@@ -77,6 +77,7 @@ export class FileSource implements AsyncDisposable {
     const ledger = new Ledger(values, {
       timers,
       settle: () => disk.settle(),
+      unsettled: (path) => disk.unsettled(path),
       textAt: (block, version) => kernel.tryOut(block, (target) => textOf({ version }, target)),
       tail: options.tail,
       onWritten: (error) => options.onRecorded(error),

@@ -29,6 +29,7 @@ test("records that cannot be written down are told of, and written later", async
         },
       },
       settle: () => Promise.resolve(),
+      unsettled: () => undefined,
       onWritten: (error) => told.push(error),
       textAt: () => Promise.reject(new Error("no version is asked for")),
     },
@@ -60,6 +61,7 @@ test("a record is written down when a power cut could not bring back the file be
     {
       timers: { after: () => ({ cancel: () => undefined }) },
       settle: () => new Promise((resolve) => settling.push(resolve)),
+      unsettled: () => undefined,
       onWritten: () => undefined,
       textAt: () => Promise.reject(new Error("no version is asked for")),
     },
@@ -87,9 +89,11 @@ function recordOf(path: string, version: number): FileRecord {
 /** Ledgers of one folder after each other, of processes that were killed but for what they had written down. */
 function lives(tail: string): {
   readonly kept: Map<string, string>;
+  readonly unsettled: string[];
   readonly begin: () => Promise<{ ledger: Ledger; records: Map<string, FileRecord> }>;
 } {
   const kept = new Map<string, string>();
+  const unsettled: string[] = [];
   const begin = async () => {
     const values = {
       get: async (key: string) => kept.get(key),
@@ -99,6 +103,7 @@ function lives(tail: string): {
     const ledger = new Ledger(values, {
       timers: { after: () => ({ cancel: () => undefined }) },
       settle: () => Promise.resolve(),
+      unsettled: (path) => unsettled.push(path),
       onWritten: () => undefined,
       textAt: async (block, version) => {
         if (block === "gone") throw new KumikoError("unknown_block", "There is none.", {});
@@ -108,14 +113,14 @@ function lives(tail: string): {
     });
     return { ledger, records: await ledger.read() };
   };
-  return { kept, begin };
+  return { kept, unsettled, begin };
 }
 
 test.runIf(process.platform === "linux")(
-  "what is noted of a file is known to the next process, without its bytes",
+  "what is noted of a file is known to the next process, without its bytes, and its folder is settled",
   async () => {
     using folder = temporaryFolder();
-    const { kept, begin } = lives(join(folder.path, "notes"));
+    const { kept, unsettled, begin } = lives(join(folder.path, "notes"));
     const { ledger } = await begin();
     ledger.note("a", recordOf("a.txt", 3));
     ledger.note("b", { path: "b.txt", synced: undefined, left: { text: "" }, mode: 0o755 });
@@ -130,6 +135,7 @@ test.runIf(process.platform === "linux")(
     const { content } = next.records.get("a")!.synced!;
     expect(content.bytes).toBeUndefined();
     expect(content.hash).toBe(Content.of(Buffer.from("a.txt 3")).hash);
+    expect(unsettled).toEqual(["a.txt"]);
     expect([...kept]).toEqual([]);
     await next.ledger.write();
     expect([...kept.keys()]).toEqual(["a", "b"]);

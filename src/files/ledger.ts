@@ -45,6 +45,8 @@ export interface LedgerPorts {
    * make what the disk then holds somebody's change.
    */
   settle(): Promise<void>;
+  /** An earlier process may have saved this file without having waited for that. */
+  unsettled(path: string): void;
   /** What a block said. */
   textAt(block: string, version: number): Promise<string>;
   /** Where what is not written down yet is kept for whoever comes after a crash. */
@@ -83,6 +85,7 @@ export class Ledger implements AsyncDisposable {
       this.#number = Math.max(this.#number, record.number);
       records.set(block, record);
       this.#changed.set(block, record);
+      if (record.synced !== undefined) this.#ports.unsettled(record.path);
     }
     this.#keepTail();
     if (this.#changed.size > 0) this.#writeLater();
