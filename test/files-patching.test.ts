@@ -123,15 +123,32 @@ describe("a patch that makes a file", () => {
     expect(isProgram("a.txt")).toBe(false);
   });
 
-  it("is made at the next start when a crash came between", async () => {
+  it.each([false, true])(
+    "is made at the next start when a crash came between (a program: %j)",
+    async (isProgram) => {
+      await using mounted = await Mounted.with({ "a.txt": THREE });
+      const fresh = (await mounted.kernel.newFile({ actor: "claude" }, "new/b.txt"))!;
+      await fresh.create({ actor: "claude" }, "b\n", { isProgram });
+      await mounted.text("a.txt");
+      expect(existsSync(mounted.path("new/b.txt"))).toBe(false);
+      await mounted.restart();
+      expect(await mounted.text("new/b.txt")).toBe("b\n");
+      expect(mounted.read("new/b.txt")).toBe("b\n");
+      expect((statSync(mounted.path("new/b.txt")).mode & 0o100) !== 0).toBe(isProgram);
+    },
+  );
+
+  it("is not made at the next start when a crash came behind its being taken back", async () => {
     await using mounted = await Mounted.with({ "a.txt": THREE });
-    const fresh = (await mounted.kernel.newFile({ actor: "claude" }, "new/b.txt"))!;
-    await fresh.create({ actor: "claude" }, "b\n");
-    await mounted.text("a.txt");
-    expect(existsSync(mounted.path("new/b.txt"))).toBe(false);
+    const fresh = (await mounted.kernel.newFile({ actor: "claude" }, "b.sh"))!;
+    await fresh.create({ actor: "claude" }, "b\n", { isProgram: true });
+    await mounted.call("block_undo", {});
     await mounted.restart();
-    expect(await mounted.text("new/b.txt")).toBe("b\n");
-    expect(mounted.read("new/b.txt")).toBe("b\n");
+    await mounted.text("b.sh");
+    expect(existsSync(mounted.path("b.sh"))).toBe(false);
+    await mounted.call("block_redo", {});
+    expect(mounted.read("b.sh")).toBe("b\n");
+    expect((statSync(mounted.path("b.sh")).mode & 0o100) !== 0).toBe(true);
   });
 
   it("is not written where files are saved by hand, and survives a restart until it is", async () => {

@@ -76,7 +76,7 @@ export class Making {
         known === undefined
           ? await files.make(path, content, invocation, edit)
           : { file: known, ...(await this.#rewrite(invocation, known, content, edit)) };
-      if (isProgram) made.file.mode = PROGRAM;
+      if (isProgram) this.#becomesProgram(made.file);
       return { block: made.file.block, version: made.version, edit: made.edit };
     });
   }
@@ -122,6 +122,12 @@ export class Making {
       });
     }
     await saving.saveAll(blocks);
+  }
+
+  /** Noted at once: who makes its file may be the next process. */
+  #becomesProgram(file: MountedFile): void {
+    file.mode = PROGRAM;
+    this.#ports.ledger.note(file.block, file.record);
   }
 
   /** Whoever makes a file there meanwhile and the block both added everything: neither takes the other's place. */

@@ -37,7 +37,7 @@ export class MountedFiles {
     for await (const { block, state } of kernel.blocks(`@${name}`)) {
       const { path, was } = state?.metadata ?? {};
       if (typeof path === "string") {
-        const record = records.get(block) ?? (await unrecorded(kernel, block, path));
+        const record = await completed(kernel, { block, path, record: records.get(block) });
         const version = await kernel.version(block);
         this.#putFound(new MountedFile(block, { ...record, path }, version));
       } else if (typeof was === "string") {
@@ -165,6 +165,20 @@ export class MountedFiles {
     const identity = this.#ports.disk.look(path);
     return typeof identity === "object" && sameIdentity(identity, synced.identity) ? 2 : 1;
   }
+}
+
+interface Found {
+  readonly block: string;
+  readonly path: string;
+  readonly record: FileRecord | undefined;
+}
+
+/** Of a file that was begun and not made, no more than its mode is written down. */
+async function completed(kernel: Kernel, { block, path, record }: Found): Promise<FileRecord> {
+  const { synced, left, wanted, mode } = record ?? {};
+  const isBegun = synced === undefined && left === undefined && wanted !== true;
+  if (record !== undefined && !isBegun) return record;
+  return { ...(await unrecorded(kernel, block, path)), mode };
 }
 
 /**
