@@ -154,7 +154,10 @@ describe("what somebody writes with tools of their own", () => {
   test("is not passed over when a session undoes without saying what: it may be its own", async () => {
     await using mounted = await Mounted.with({ "a.txt": THREE, "b.txt": THREE });
     const session = { ...claude, reader: "session" };
-    await mounted.call("block_replace", { block_id: "b.txt", old: "two", new: "TWO" }, session);
+    const another = { ...claude, reader: "another" };
+    const replace = (old: string, by: string, caller: typeof session): Promise<unknown> =>
+      mounted.call("block_replace", { block_id: "b.txt", old, new: by }, caller);
+    await replace("two", "TWO", session);
     const [here] = await versions(mounted, "b.txt");
     const change = async (text: string): Promise<Version> => {
       mounted.write("a.txt", text);
@@ -163,16 +166,23 @@ describe("what somebody writes with tools of their own", () => {
     };
     await mounted.text("a.txt");
     const native = await change("one\nTWO\nthree\n");
-    await expect(mounted.call("block_undo", {}, session)).rejects.toMatchObject({
+    const undecided = {
       code: "nothing_to_undo",
+      message: expect.stringContaining("of no session that is known"),
       facts: { edit: native.edit, here: here!.edit },
-    });
-    expect(mounted.read("b.txt")).toContain("TWO");
+    };
+    await expect(mounted.call("block_undo", {}, session)).rejects.toMatchObject(undecided);
+    // What another session makes then hides it no less.
+    await replace("three", "THREE", another);
+    await replace("THREE", "Three", another);
+    await expect(mounted.call("block_undo", {}, session)).rejects.toMatchObject(undecided);
+    expect(mounted.read("b.txt")).toBe("one\nTWO\nThree\n");
     await mounted.call("block_undo", { edit: native.edit }, session);
     expect(mounted.read("a.txt")).toBe(THREE);
     // What is older than the session's own leaves no doubt.
     await change("one\ntwo\nTHREE\n");
-    await mounted.call("block_replace", { block_id: "b.txt", old: "one", new: "ONE" }, session);
+    await replace("one", "ONE", session);
+    await replace("Three", "three", another);
     await mounted.call("block_undo", {}, session);
     expect(mounted.read("b.txt")).toBe("one\nTWO\nthree\n");
   });

@@ -20,6 +20,11 @@ export class OwnEdits {
     if (this.#readers.size > REMEMBERED) this.#readers.delete(this.#readers.keys().next().value!);
   }
 
+  /** Whether it is known whose it is. */
+  knows(edit: string): boolean {
+    return this.#readers.has(edit);
+  }
+
   /** Whether one is known, whosever it is. */
   has(isMeant: (edit: string) => boolean): boolean {
     return this.#readers.keys().some(isMeant);

@@ -157,9 +157,9 @@ export class Undo {
     return undefined;
   }
 
-  async #newestOf(actor: string): Promise<EditRow | undefined> {
+  async #newestOf(actor: string, before?: EditRow): Promise<EditRow | undefined> {
     const { store } = this.#ports;
-    let row = await store.newestEdit(actor);
+    let row = await store.newestEdit(actor, before);
     while (row !== undefined && (await this.#loaded(row)) !== undefined)
       row = await store.newestEdit(actor, row);
     return row;
@@ -181,9 +181,12 @@ export class Undo {
 
   /** What an agent wrote with tools of its own is in its name, and of no session that is known: it may be this one's. */
   async #checkNewest({ edit, actor }: EditRow): Promise<void> {
-    const newest = await this.#newestOf(actor);
-    if (newest === undefined || newest.edit === edit) return;
-    if (!this.#ports.own.has((known) => known === newest.edit)) throw undecided(newest, edit);
+    let newer = await this.#newestOf(actor);
+    // Also behind what another session made since.
+    while (newer !== undefined && newer.edit !== edit) {
+      if (!this.#ports.own.knows(newer.edit)) throw undecided(newer, edit);
+      newer = await this.#newestOf(actor, newer);
+    }
   }
 
   /** What nobody has done since this process began may be the session's own, from before. */
@@ -194,9 +197,11 @@ export class Undo {
   ): Promise<EditRow | undefined> {
     const newest = own === undefined ? undefined : await this.#newest(what, actor, undefined);
     if (newest === undefined) return undefined;
-    const isKnown = this.#ports.own.has((edit) =>
-      what === "undo" ? edit === newest.edit : undoneBy(edit) === newest.edit,
-    );
+    const { own: sessions } = this.#ports;
+    const isKnown =
+      what === "undo"
+        ? sessions.knows(newest.edit)
+        : sessions.has((edit) => undoneBy(edit) === newest.edit);
     if (isKnown) throw anothers(what, newest);
     return newest;
   }
@@ -316,8 +321,8 @@ function anothers(what: Direction, { edit, actor }: EditRow): KumikoError {
 function undecided({ actor, edit }: EditRow, here: string): KumikoError {
   return new KumikoError(
     "nothing_to_undo",
-    `Nothing was undone: the newest Edit of ${actor} is ${edit}, not made by these tools, and the newest that this session ` +
-      `made by them is ${here}. Name the one that is meant (edit).`,
+    `Nothing was undone: Edit ${edit} of ${actor} is of no session that is known, and newer than ${here}, the newest that is ` +
+      "known to be of this session. Name the one that is meant (edit).",
     { actor, edit, here },
   );
 }
