@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { parsePatch } from "../src/blocks/index.ts";
 import { fcOptions } from "./support/counts.ts";
 import { Mounted } from "./support/mounted.ts";
 
@@ -44,6 +45,20 @@ function put(mounted: Mounted, tree: Tree): void {
   for (const [path, content] of Object.entries(tree)) mounted.write(path, content);
 }
 
+/** As a model may write the two names of a file that has them in `---` and `+++` lines as well. */
+const mangled: readonly ((name: string) => string)[] = [
+  (name) => `${name} ${name}`,
+  (name) => `a/./${name} b/./${name}`,
+  (name) => `a/more/${name} b/more/${name}`,
+  (name) => `a/${name.split("/").at(-1)!} b/${name.split("/").at(-1)!}`,
+];
+
+/** What the patch says with other names in git's own headers. */
+function renamed(patch: string, both: (name: string) => string): string {
+  const header = /^diff --git a\/(.+) b\/\1\n(?=(?:(?!diff ).+\n)*?--- )/gm;
+  return patch.replaceAll(header, (_all, name: string) => `diff --git ${both(name)}\n`);
+}
+
 function there(mounted: Mounted): Tree {
   const all = readdirSync(mounted.folder, { recursive: true, encoding: "utf8" });
   const files = all.filter(
@@ -78,6 +93,8 @@ it(
           fc.pre(patch !== "");
           for (const [kind] of patch.matchAll(/^(rename to|deleted file|new file|@@)/gm))
             kinds.add(kind);
+          for (const each of mangled)
+            expect(parsePatch(renamed(patch, each))).toEqual(parsePatch(patch));
           expect(there(mounted)).toEqual(before);
           await mounted.call("block_apply_patch", { patch }, ann);
           expect(there(mounted)).toEqual(after);

@@ -75,11 +75,30 @@ export function stripped(
 
 const prefix = /^[abiwco]\//;
 
-export function withoutPrefix(name: string): string {
+function withoutPrefix(name: string): string {
   return name.replace(prefix, "");
 }
 
 function withoutFolders(name: string | null, count: number): string | null {
   if (name === null) return null;
   return name.split("/").slice(count).join("/");
+}
+
+/** Whether a name is another, with folders or a prefix before it. */
+export function endsWith(name: string | null, other: string): boolean {
+  if (name === null) return false;
+  const [long, end] = [withoutDots(name), withoutDots(other)];
+  return long === end || long.endsWith(`/${end}`);
+}
+
+/** Models leave out folders in one of the places where a file is named, or put some before it. */
+export function isOneFile(name: string, other: string | null): boolean {
+  if (other === null) return false;
+  const [left, right] = [withoutPrefix(name), withoutPrefix(other)];
+  return endsWith(left, right) || endsWith(right, left);
+}
+
+/** `./x` and `a/./x` are `x` and `a/x`. */
+function withoutDots(name: string): string {
+  return name.replaceAll(/(?<=^|\/)(?:\.\/+)+/g, "");
 }

@@ -1,10 +1,11 @@
 import {
-  readGitNames,
+  endsWith,
+  isOneFile,
   type NamedSide,
+  readGitNames,
   readNamedSide,
   readPlainName,
   stripped,
-  withoutPrefix,
 } from "./file-names.ts";
 import { malformed } from "./malformed.ts";
 import type { FilePatch, Hunk } from "./types.ts";
@@ -59,19 +60,11 @@ export class FileSection {
 
   /** A file that is only renamed, made, deleted or given a mode has no such lines: what follows may be any other. */
   #isOwn(old: string | null, fresh: string | null): boolean {
-    const said = this.#saidAlready;
-    if (said === null) return true;
-    const isOld = old !== null && isBehindPrefix(said.old, old);
-    return isOld || (fresh !== null && isBehindPrefix(said.new, fresh));
-  }
-
-  /** What the file is called that something was said of already; null when nothing was, or not clearly of which. */
-  get #saidAlready(): { readonly old: string; readonly new: string } | null {
     if (this.#renameFrom !== null && this.#renameTo !== null)
-      return { old: this.#renameFrom, new: this.#renameTo };
-    if (!this.#created && !this.#deleted && this.#newMode === null) return null;
+      return endsWith(old, this.#renameFrom) || endsWith(fresh, this.#renameTo);
+    if (!this.#created && !this.#deleted && this.#newMode === null) return true;
     const names = readGitNames(this.#git ?? "");
-    return names && { old: withoutPrefix(names.old), new: withoutPrefix(names.new) };
+    return names === null || isOneFile(names.old, old) || isOneFile(names.new, fresh);
   }
 
   /** Prose between hunks comes here too and is passed over. */
@@ -152,8 +145,4 @@ export class FileSection {
     if (this.#git !== null && (kind !== "modify" || this.#newMode !== null)) return;
     throw malformed("a file is named here but no hunk follows.", this.#line);
   }
-}
-
-function isBehindPrefix(name: string, written: string): boolean {
-  return written === name || written.endsWith(`/${name}`);
 }

@@ -142,6 +142,34 @@ describe("parsePatch", () => {
     );
   });
 
+  test("PATCH-2 headers that name one file a little differently are of one file", () => {
+    const made = ["new file mode 100644", "--- /dev/null\n+++ ", "@@ -0,0 +1 @@\n+a\n"] as const;
+    for (const [git, name, path] of [
+      ["a/./x b/./x", "b/x", "x"],
+      ["a/x b/x", "./x", "./x"],
+      ["a/x b/x", "/home/me/x", "/home/me/x"],
+      ["./src/x ./src/x", "b/src/./x", "src/./x"],
+      ["a/src/x b/src/x", "b/x", "x"],
+      ["a/x b/x", "b/src/x", "src/x"],
+      ['"a/src/\\305\\274" "b/src/\\305\\274"', '"b/\\305\\274"', "ż"],
+      ["a/src/a b b/src/a b", "b/a b\t", "a b"],
+    ] as const)
+      expect(only(`diff --git ${git}\n${made[0]}\n${made[1]}${name}\n${made[2]}`)).toMatchObject({
+        kind: "create",
+        newPath: path,
+      });
+    const git = "diff --git a/src/x b/src/x\n";
+    const deleted = `${git}deleted file mode 100644\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n`;
+    expect(only(deleted)).toMatchObject({ kind: "delete", oldPath: "x" });
+    const mode = `${git}old mode 100644\nnew mode 100755\n--- a/x\n+++ b/x\n${change}`;
+    expect(only(mode)).toMatchObject({ kind: "modify", newPath: "x", newMode: "100755" });
+    const rename = "diff --git a/./x b/y\nrename from ./x\nrename to y\n";
+    expect(only(`${rename}--- a/x\n+++ b/./y\n${change}`)).toMatchObject({ kind: "rename" });
+    // A name is not the end of another in the middle of a word.
+    const { files } = parsePatch(`diff --git a/ax b/ax\n${made[0]}\n${made[1]}b/x\n${made[2]}`);
+    expect(files.map(({ newPath }) => newPath)).toEqual(["ax", "x"]);
+  });
+
   test("PATCH-4 right counts tell removed lines from file headers", () => {
     const text =
       "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n--- sql comment\n+++ counter\n c\n@@ -9 +9 @@\n-y\n+z\n";
