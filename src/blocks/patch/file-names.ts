@@ -7,17 +7,23 @@ export interface NamedSide {
   readonly epoch: boolean;
 }
 
+/** The two names of a file; null for `/dev/null`. */
+export interface Sides {
+  readonly old: string | null;
+  readonly new: string | null;
+}
+
 /** What follows `--- ` or `+++ `: a name, plain or quoted, and perhaps a tab and a date. */
 export function readNamedSide(text: string): NamedSide {
   if (text.startsWith('"')) {
     const { name, rest } = unquoteName(text);
-    return { name, epoch: isEpoch(rest.trim()) };
+    return { name: existing(name), epoch: isEpoch(rest.trim()) };
   }
   const tab = text.indexOf("\t");
   const undated = withoutDate(tab < 0 ? text : text.slice(0, tab));
   const name = tab < 0 ? undated.trimEnd() : undated;
   return {
-    name: name === "/dev/null" ? null : name,
+    name: existing(name),
     epoch: tab >= 0 && isEpoch(text.slice(tab + 1).trim()),
   };
 }
@@ -38,7 +44,16 @@ function isEpoch(date: string): boolean {
  * The two names of a `diff --git` line. Unquoted names may hold spaces, so the line is only clear
  * when both are the same behind their prefixes; otherwise `rename` or `---` lines must name them.
  */
-export function readGitNames(text: string): { old: string; new: string } | null {
+export function readGitNames(text: string): Sides | null {
+  const names = readTwoNames(text);
+  return names && { old: existing(names.old), new: existing(names.new) };
+}
+
+function existing(name: string): string | null {
+  return name === "/dev/null" ? null : name;
+}
+
+function readTwoNames(text: string): { old: string; new: string } | null {
   if (text.startsWith('"')) {
     const { name, rest } = unquoteName(text);
     const other = rest.trimStart();
@@ -61,11 +76,7 @@ export function readPlainName(text: string): string {
 }
 
 /** Null strip: take `a/` `b/` (or git's i, w, c, o) off when both sides wear them. */
-export function stripped(
-  old: string | null,
-  fresh: string | null,
-  strip: number | null,
-): { old: string | null; new: string | null } {
+export function stripped(old: string | null, fresh: string | null, strip: number | null): Sides {
   if (strip !== null) return { old: withoutFolders(old, strip), new: withoutFolders(fresh, strip) };
   const both = (old === null || prefix.test(old)) && (fresh === null || prefix.test(fresh));
   const differ = old === null || fresh === null || old[0] !== fresh[0];
@@ -92,8 +103,8 @@ export function endsWith(name: string | null, other: string): boolean {
 }
 
 /** Models leave out folders in one of the places where a file is named, or put some before it. */
-export function isOneFile(name: string, other: string | null): boolean {
-  if (other === null) return false;
+export function isOneFile(name: string | null, other: string | null): boolean {
+  if (name === null || other === null) return false;
   const [left, right] = [withoutPrefix(name), withoutPrefix(other)];
   return endsWith(left, right) || endsWith(right, left);
 }

@@ -1,3 +1,4 @@
+import { checkMode, type ExtendedHeader, goTogether } from "./extended-header.ts";
 import {
   endsWith,
   isOneFile,
@@ -5,6 +6,7 @@ import {
   readGitNames,
   readNamedSide,
   readPlainName,
+  type Sides,
   stripped,
 } from "./file-names.ts";
 import { malformed } from "./malformed.ts";
@@ -17,12 +19,8 @@ export class FileSection {
   readonly #git: string | null;
   #old: NamedSide | null = null;
   #new: NamedSide | null = null;
-  #renameFrom: string | null = null;
-  #renameTo: string | null = null;
-  #created = false;
-  #deleted = false;
-  #oldMode: string | null = null;
-  #newMode: string | null = null;
+  /** What git says of the file between `diff --git` and `---`. */
+  readonly #said = new Map<string, string>();
   readonly #notes: string[] = [];
 
   private constructor(git: string | null, line: number) {
@@ -33,6 +31,11 @@ export class FileSection {
   /** `names` is what follows `diff --git `. `line` counts from 1. */
   static fromGit(names: string, line: number): FileSection {
     return new FileSection(names, line);
+  }
+
+  /** What git's header lines are of whose `diff --git` line is missing: `---` and `+++` have to name it. */
+  static headed(line: number): FileSection {
+    return new FileSection("", line);
   }
 
   static unnamed(line: number): FileSection {
@@ -60,84 +63,90 @@ export class FileSection {
 
   /** A file that is only renamed, made, deleted or given a mode has no such lines: what follows may be any other. */
   #isOwn(old: string | null, fresh: string | null): boolean {
-    if (this.#renameFrom !== null && this.#renameTo !== null)
-      return endsWith(old, this.#renameFrom) || endsWith(fresh, this.#renameTo);
-    if (!this.#created && !this.#deleted && this.#newMode === null) return true;
+    const rename = this.#rename;
+    if (rename !== null) return endsWith(old, rename.from) || endsWith(fresh, rename.to);
+    if (this.#said.size === 0) return true;
     const names = readGitNames(this.#git ?? "");
     return names === null || isOneFile(names.old, old) || isOneFile(names.new, fresh);
   }
 
-  /** Prose between hunks comes here too and is passed over. */
-  readExtendedHeader(line: string): void {
-    if (!this.#awaitsNames) return;
-    const [, key, value] =
-      /^(old mode|new mode|new file mode|deleted file mode|rename from|rename to|copy from|copy to) (.+)$/.exec(
-        line,
-      ) ?? [];
-    if (key === undefined || value === undefined) return;
+  /** False when it is of another file, whose `diff --git` line is missing. */
+  readExtendedHeader({ key, value }: ExtendedHeader): boolean {
+    const isOwn = this.#said.keys().every((said) => goTogether(said, key));
+    if (this.hunks.length > 0 || !isOwn) return false;
     if (key.startsWith("copy"))
       throw malformed("a copied file has no text of its own to patch.", this.#line);
-    if (key === "old mode") this.#oldMode = value;
-    if (key === "rename from") this.#renameFrom = readPlainName(value);
-    if (key === "rename to") this.#renameTo = readPlainName(value);
-    if (key === "deleted file mode") this.#deleted = true;
-    if (key === "new file mode") this.#created = true;
-    if (key === "new mode" || key === "new file mode") this.#newMode = value;
-    if (key.endsWith("mode") && !value.startsWith("100")) {
-      throw malformed(
-        `mode ${value} is a link or a submodule, which has no text to patch.`,
-        this.#line,
-        { mode: value },
-      );
-    }
+    if (key.endsWith("mode")) checkMode(value, this.#line);
+    this.#said.set(key, value);
+    return true;
+  }
+
+  get #rename(): { readonly from: string; readonly to: string } | null {
+    const [from, to] = [this.#said.get("rename from"), this.#said.get("rename to")];
+    if (from === undefined && to === undefined) return null;
+    if (from !== undefined && to !== undefined)
+      return { from: readPlainName(from), to: readPlainName(to) };
+    throw malformed("a rename needs both `rename from` and `rename to`.", this.#line);
   }
 
   finish(strip: number | null): FilePatch {
-    const named = this.#names(strip);
-    const kind = this.#kind();
+    const sides = this.#sides();
+    const kind = this.#kind(sides);
     if (this.#old !== null || this.#git !== null) this.#refuseEmpty(kind);
-    if (this.#newMode !== null && kind !== "create") {
-      this.#notes.push(`File mode ${this.#oldMode ?? "?"} becomes ${this.#newMode}.`);
-    }
+    const newMode = this.#newMode;
+    if (newMode !== null && kind !== "create")
+      this.#notes.push(`File mode ${this.#said.get("old mode") ?? "?"} becomes ${newMode}.`);
+    const named = this.#named(sides, strip);
     return {
       oldPath: kind === "create" ? null : (named.old ?? named.new),
       newPath: kind === "delete" ? null : (named.new ?? named.old),
       kind,
-      newMode: this.#newMode,
+      newMode,
       hunks: this.hunks,
       notes: this.#notes,
     };
   }
 
-  #names(strip: number | null): { old: string | null; new: string | null } {
-    if (this.#renameFrom !== null && this.#renameTo !== null) {
-      const folders = strip === null ? 0 : Math.max(0, strip - 1);
-      return stripped(this.#renameFrom, this.#renameTo, folders);
-    }
+  get #newMode(): string | null {
+    return this.#said.get("new mode") ?? this.#said.get("new file mode") ?? null;
+  }
+
+  /** As they are written; null when neither is. */
+  #sides(): Sides | null {
     if (this.#old !== null && this.#new !== null)
-      return stripped(this.#old.name, this.#new.name, strip);
-    if (this.#git === null) return { old: null, new: null };
+      return { old: this.#old.name, new: this.#new.name };
+    if (this.#git === null) return null;
     const names = readGitNames(this.#git);
-    if (names === null) {
+    if (names !== null || this.#rename !== null) return names;
+    if (this.#git !== "")
       throw malformed("the two names of the `diff --git` line cannot be told apart.", this.#line, {
         names: this.#git,
       });
-    }
-    return stripped(names.old, names.new, strip);
+    throw malformed("git's header lines need a `diff --git` line before them.", this.#line);
   }
 
-  #kind(): FilePatch["kind"] {
-    if (this.#old?.name === null && this.#new?.name === null) {
-      throw malformed("both sides are /dev/null.", this.#line);
+  #named(sides: Sides | null, strip: number | null): Sides {
+    const rename = this.#rename;
+    if (rename !== null) {
+      const folders = strip === null ? 0 : Math.max(0, strip - 1);
+      return stripped(rename.from, rename.to, folders);
     }
+    return sides === null ? { old: null, new: null } : stripped(sides.old, sides.new, strip);
+  }
+
+  #kind(sides: Sides | null): FilePatch["kind"] {
+    if (sides?.old === null && sides.new === null)
+      throw malformed("both sides are /dev/null.", this.#line);
     const only = this.hunks.length === 1 ? this.hunks[0]! : null;
     const oldEmpty = only !== null && only.oldStart === 0 && only.oldCount === 0;
     const newEmpty = only !== null && only.newStart === 0 && only.newCount === 0;
-    if (this.#created || this.#old?.name === null || (this.#old?.epoch === true && oldEmpty))
-      return "create";
-    if (this.#deleted || this.#new?.name === null || (this.#new?.epoch === true && newEmpty))
-      return "delete";
-    return this.#renameFrom !== null && this.#renameTo !== null ? "rename" : "modify";
+    const isMade = this.#said.has("new file mode") || sides?.old === null;
+    const isGone = this.#said.has("deleted file mode") || sides?.new === null;
+    if (isMade && isGone)
+      throw malformed("it says both that the file is made and that it is deleted.", this.#line);
+    if (isMade || (this.#old?.epoch === true && oldEmpty)) return "create";
+    if (isGone || (this.#new?.epoch === true && newEmpty)) return "delete";
+    return this.#rename === null ? "modify" : "rename";
   }
 
   #refuseEmpty(kind: FilePatch["kind"]): void {

@@ -170,6 +170,47 @@ describe("parsePatch", () => {
     expect(files.map(({ newPath }) => newPath)).toEqual(["ax", "x"]);
   });
 
+  test("PATCH-1 /dev/null is no name, whichever line has it", () => {
+    const made = only("diff --git /dev/null b/x\nnew file mode 100644\n");
+    expect(made).toMatchObject({ kind: "create", newPath: "x" });
+    const deleted = only("diff --git a/x /dev/null\ndeleted file mode 100644\n");
+    expect(deleted).toMatchObject({ kind: "delete", oldPath: "x" });
+    const quoted = only('--- "/dev/null"\n+++ "b/x"\n@@ -0,0 +1 @@\n+a\n');
+    expect(quoted).toMatchObject({ kind: "create", newPath: "x" });
+  });
+
+  test("PATCH-3 git's header lines without `diff --git` begin another file", () => {
+    const rename = "rename from x\nrename to y\n";
+    const made = "new file mode 100755\nindex 0..1\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+a\n";
+    const other = `--- a/z\n+++ b/z\n${change}`;
+    const told = (text: string) =>
+      parsePatch(text).files.map(({ kind, oldPath, newPath, newMode }) =>
+        [kind, oldPath ?? newPath, newMode].join(" "),
+      );
+    expect(told(`${other}${rename}${made}`)).toEqual([
+      "modify z ",
+      "rename x ",
+      "create new 100755",
+    ]);
+    expect(told(`diff --git a/x b/y\n${rename}${made}`)).toEqual([
+      "rename x ",
+      "create new 100755",
+    ]);
+    expect(told(`diff --git a/e b/e\nnew file mode 100644\n${made}`)).toEqual([
+      "create e 100644",
+      "create new 100755",
+    ]);
+    expect(only(`${rename}--- a/x\n+++ b/y\n${change}`)).toMatchObject({
+      kind: "rename",
+      newPath: "y",
+    });
+    // Where they stand too late they are still of the file that was just named.
+    const late = "--- /dev/null\n+++ b/x\nnew file mode 100755\n@@ -0,0 +1 @@\n+a\n";
+    expect(only(late)).toMatchObject({ kind: "create", newPath: "x", newMode: "100755" });
+    const prose = `new mode for all\nrename from x to y\n${other}new file mode\nrename to y\n`;
+    expect(only(prose)).toMatchObject({ kind: "modify", newPath: "z", newMode: null });
+  });
+
   test("PATCH-4 right counts tell removed lines from file headers", () => {
     const text =
       "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n--- sql comment\n+++ counter\n c\n@@ -9 +9 @@\n-y\n+z\n";
@@ -238,6 +279,8 @@ describe("parsePatch", () => {
     expect(bodies(only(lf.replace(" a\n-b\n+c\n", " a\r\n-b\r\n+c\r\n")))).toEqual([
       [" a\r", "-b\r", "+c\r"],
     ]);
+    const bare = "diff --git a/x b/y\r\nrename from x\r\nrename to y\r\n";
+    expect(only(bare)).toMatchObject({ kind: "rename", oldPath: "x", newPath: "y" });
   });
 
   test("PATCH-9 what is no text diff is refused by name", () => {
@@ -256,6 +299,12 @@ describe("parsePatch", () => {
         /link/,
       ],
       ["diff --git a/x b/y\nsimilarity index 100%\ncopy from x\ncopy to y\n", /copied/],
+      [`--- a/x\n+++ b/x\n${change}copy from x\ncopy to y\n`, /copied/],
+      [`diff --git a/x b/y\nrename from x\n--- a/x\n+++ b/y\n${change}`, /rename to/],
+      ["diff --git a/x b/x\nnew file mode 644\n", /100644/],
+      [`--- a/x\n+++ b/x\n${change}deleted file mode 100644\n`, /`diff --git` line before/],
+      [`diff --git a/x b/x\ndeleted file mode 100644\n--- /dev/null\n+++ b/x\n${change}`, /both/],
+      [`diff --git a/x b/x\nnew file mode 100644\n--- a/x\n+++ /dev/null\n${change}`, /both/],
       ["*** Begin Patch\n*** Update File: x\n", /apply_patch/],
       ["--- a/x\n+++ b/x\n", /no hunk/],
       ["--- a/x\n+++ b/x\n@@ -1 +1 @@\n", /no lines/],

@@ -1,4 +1,5 @@
 import { KumikoError } from "../../base/index.ts";
+import { isSurelyExtended, readExtendedHeader } from "./extended-header.ts";
 import { FileSection } from "./file-section.ts";
 import { readHunkBody } from "./hunk-body.ts";
 import { headless, readHunkHeader } from "./hunk-header.ts";
@@ -70,7 +71,7 @@ class PatchReader {
       this.#readHunk(readHunkHeader(line), this.#at);
     } else {
       if (/^Only in .*: /.test(line)) this.#notes.push(`Not part of the patch: ${line}`);
-      this.#section?.readExtendedHeader(line);
+      this.#readExtendedHeader(line);
       this.#at++;
     }
   }
@@ -84,6 +85,16 @@ class PatchReader {
     if (next !== undefined && isBodyLine(next) && !isFileHeader(this.#lines, this.#at)) {
       this.#readHunk(headless, this.#at);
     }
+  }
+
+  /** Prose between hunks comes here too and is passed over. */
+  #readExtendedHeader(line: string): void {
+    const header = readExtendedHeader(line);
+    if (header === null || this.#section?.readExtendedHeader(header) === true) return;
+    if (!isSurelyExtended(this.#lines, this.#at)) return;
+    const section = FileSection.headed(this.#at + 1);
+    section.readExtendedHeader(header);
+    this.#sections.push(section);
   }
 
   #readHunk(header: HunkHeader, headerLine: number): void {

@@ -7,7 +7,7 @@ export function patchLines(text: string): string[] {
 
 /** A diff of a CRLF file has `\r` on body lines only; on headers too, the whole patch was converted. */
 function withoutTransportCarriageReturns(lines: string[]): string[] {
-  const headers = lines.filter((line) => line.startsWith("@@") || line.startsWith("+++ "));
+  const headers = lines.filter((line) => /^(@@|\+\+\+ |diff --git )/.test(line));
   if (headers.length === 0 || !headers.every((line) => line.endsWith("\r"))) return lines;
   return lines.map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line));
 }
