@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { KumikoError } from "../src/base/index.ts";
 import { parsePatch } from "../src/blocks/index.ts";
 import { fcOptions } from "./support/counts.ts";
 import { Mounted } from "./support/mounted.ts";
@@ -59,6 +60,29 @@ function renamed(patch: string, both: (name: string) => string): string {
   return patch.replaceAll(header, (_all, name: string) => `diff --git ${both(name)}\n`);
 }
 
+/** What of a patch is for which file, or nothing if it is refused for that. */
+function told(patch: string): unknown {
+  try {
+    const files = parsePatch(patch).files.map(({ oldPath, newPath, kind, hunks }) => ({
+      path: newPath ?? oldPath,
+      kind,
+      hunks,
+    }));
+    return files.some(({ path }) => path === null) ? undefined : files;
+  } catch (error) {
+    if (error instanceof KumikoError) return undefined;
+    throw error;
+  }
+}
+
+/** The patch without git's own headers, and without one of the lines that begin a file then. */
+function* headersLost(patch: string): Generator<string> {
+  const bare = patch.replaceAll(/^diff --git .+\n/gm, "");
+  yield bare;
+  for (const { index, 0: header } of bare.matchAll(/^(---|\+\+\+) .+\n/gm))
+    yield bare.slice(0, index) + bare.slice(index + header.length);
+}
+
 function there(mounted: Mounted): Tree {
   const all = readdirSync(mounted.folder, { recursive: true, encoding: "utf8" });
   const files = all.filter(
@@ -95,6 +119,8 @@ it(
             kinds.add(kind);
           for (const each of mangled)
             expect(parsePatch(renamed(patch, each))).toEqual(parsePatch(patch));
+          for (const lost of headersLost(patch))
+            expect([told(patch), undefined]).toContainEqual(told(lost));
           expect(there(mounted)).toEqual(before);
           await mounted.call("block_apply_patch", { patch }, ann);
           expect(there(mounted)).toEqual(after);

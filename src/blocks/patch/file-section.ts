@@ -61,11 +61,20 @@ export class FileSection {
     return true;
   }
 
+  /** Whether a `---` or `+++` line that stands alone is of this file, which git's lines have named. */
+  isNamed(half: string): boolean {
+    const { name } = readNamedSide(half);
+    return this.#awaitsNames && (name === null || this.#isCalled(name, name));
+  }
+
   /** A file that is only renamed, made, deleted or given a mode has no such lines: what follows may be any other. */
   #isOwn(old: string | null, fresh: string | null): boolean {
+    return this.#said.size === 0 || this.#isCalled(old, fresh);
+  }
+
+  #isCalled(old: string | null, fresh: string | null): boolean {
     const rename = this.#rename;
     if (rename !== null) return endsWith(old, rename.from) || endsWith(fresh, rename.to);
-    if (this.#said.size === 0) return true;
     const names = readGitNames(this.#git ?? "");
     return names === null || isOneFile(names.old, old) || isOneFile(names.new, fresh);
   }

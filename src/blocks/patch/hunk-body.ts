@@ -1,5 +1,12 @@
 import { malformed } from "./malformed.ts";
-import { isBodyLine, isBullet, isFileHeader, isMarker, startsSomethingElse } from "./shape.ts";
+import {
+  isBodyLine,
+  isBullet,
+  isFileHeader,
+  isHalfHeader,
+  isMarker,
+  startsSomethingElse,
+} from "./shape.ts";
 import type { HunkLine } from "./types.ts";
 
 export interface HunkBody {
@@ -131,6 +138,8 @@ function readByShape(lines: readonly string[], start: number, counts: Counts | n
       refuseStrayLine(lines, at);
       break;
     }
+    if (line.startsWith("+++ ") && isHalfHeader(lines, at))
+      throw malformed("a file begins here, and needs a `---` line before it.", at + 1);
     for (; blanks > 0; blanks--) reader.take("");
     if (reader.contradictsMarker(line)) {
       throw malformed("the hunk goes on after a line marked as the end of the file.", at + 1);

@@ -211,6 +211,39 @@ describe("parsePatch", () => {
     expect(only(prose)).toMatchObject({ kind: "modify", newPath: "z", newMode: null });
   });
 
+  test("PATCH-3 what is not clearly of the file before is refused, not taken for its own or left out", () => {
+    const first = `--- a/x\n+++ b/x\n${change}`;
+    for (const [second, line] of [
+      [`+++ b/y\n${change}`, 6],
+      [`\n+++ b/y\n${change}`, 7],
+      [`Then:\n+++ y\n${change}`, 7],
+      [`Then:\n--- a/y\n${change}`, 7],
+      [`--- a/y\n\n+++ b/y\n${change}`, 8],
+      [`Index: y\n=====\n${change}`, 6],
+      [`diff -u y y\n${change}`, 6],
+      [`*** Update File: y\n${change}`, 6],
+      ["*** Delete File: y\n", 6],
+      ["```diff\n-a\n+b\n```\n", 6],
+    ] as const) {
+      const error = refusal(first + second);
+      expect([error.code, error.facts["patch_line"]]).toEqual(["patch_malformed", line]);
+    }
+    const renamed = "diff --git a/v b/w\nrename from v\nrename to w\n";
+    expect(refusal(`${renamed}+++ b/x\n${change}`).facts).toMatchObject({ patch_line: 4 });
+    expect(only(`${renamed}+++ b/w\n${change}`)).toMatchObject({ kind: "rename", newPath: "w" });
+    const fence = "```diff\n-a\n+b\n```\n";
+    expect(refusal(fence + first).facts).toMatchObject({ patch_line: 1 });
+    expect(refusal(fence + fence).facts).toMatchObject({ patch_line: 5 });
+    // With the counts right, or no hunk behind it, it is a line like any other.
+    const counted = "@@ -1 +1,2 @@\n-a\n+b\n+++ y\n";
+    expect(bodies(only(`--- a/x\n+++ b/x\n${counted}@@ -9 +9 @@\n-c\n+d\n`))[0]).toContain("+++ y");
+    expect(bodies(only("@@\n-a\n+++ y\n"))).toEqual([["-a", "+++ y"]]);
+    // A file that git's line names needs no others.
+    expect(only(`diff --git a/y b/y\n+++ b/y\n${change}`)).toMatchObject({ newPath: "y" });
+    expect(only(`diff --git a/y b/y\nIndex: y\n--- a/y\n+++ b/y\n${change}`).newPath).toBe("y");
+    expect(parsePatch(`${first}Index: y\n--- y\n+++ y\n${change}`).files).toHaveLength(2);
+  });
+
   test("PATCH-4 right counts tell removed lines from file headers", () => {
     const text =
       "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n--- sql comment\n+++ counter\n c\n@@ -9 +9 @@\n-y\n+z\n";

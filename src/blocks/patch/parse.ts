@@ -5,7 +5,13 @@ import { readHunkBody } from "./hunk-body.ts";
 import { headless, readHunkHeader } from "./hunk-header.ts";
 import { malformed } from "./malformed.ts";
 import { patchLines } from "./patch-lines.ts";
-import { isBodyLine, isFileHeader } from "./shape.ts";
+import {
+  isBodyLine,
+  isFileHeader,
+  isForeignHeader,
+  isHalfHeader,
+  isHeadlessFence,
+} from "./shape.ts";
 import type { HunkHeader, Patch } from "./types.ts";
 
 export interface ParseOptions {
@@ -32,6 +38,10 @@ class PatchReader {
   readonly #strip: number | null;
   readonly #sections: FileSection[] = [];
   readonly #notes: string[] = [];
+  /** Where a file begins that nothing names as a diff does: what follows is not of the file before. */
+  #unnamed: number | null = null;
+  /** Where a fence begins that holds lines of a hunk and nothing else. */
+  readonly #headless: number[] = [];
   #at = 0;
 
   constructor(lines: readonly string[], strip: number | null) {
@@ -41,7 +51,7 @@ class PatchReader {
 
   read(): Patch {
     while (this.#at < this.#lines.length) this.#step();
-    if (this.#sections.length === 0) this.#readHeadlessFence();
+    this.#readHeadlessFence();
     if (this.#sections.length === 0) {
       throw malformed(
         "There is no unified diff here: no `@@` line and no file header was found.",
@@ -62,7 +72,7 @@ class PatchReader {
     const line = this.#lines[this.#at]!;
     this.#refuseForeign(line);
     if (line.startsWith("diff --git ")) {
-      this.#sections.push(FileSection.fromGit(line.slice("diff --git ".length), this.#at + 1));
+      this.#begin(FileSection.fromGit(line.slice("diff --git ".length), this.#at + 1));
       this.#at++;
     } else if (isFileHeader(this.#lines, this.#at)) {
       this.#readFileHeader();
@@ -71,15 +81,30 @@ class PatchReader {
       this.#readHunk(readHunkHeader(line), this.#at);
     } else {
       if (/^Only in .*: /.test(line)) this.#notes.push(`Not part of the patch: ${line}`);
+      if (isHeadlessFence(this.#lines, this.#at)) this.#headless.push(this.#at);
+      if (this.#section !== undefined && this.#beginsUnnamed(this.#section))
+        this.#unnamed = this.#at + 1;
       this.#readExtendedHeader(line);
       this.#at++;
     }
   }
 
+  #beginsUnnamed(before: FileSection): boolean {
+    const line = this.#lines[this.#at]!;
+    if (isHalfHeader(this.#lines, this.#at)) return !before.isNamed(line.slice(4));
+    return isForeignHeader(line);
+  }
+
+  #begin(section: FileSection): void {
+    this.#sections.push(section);
+    this.#unnamed = null;
+  }
+
   #readFileHeader(): void {
     const [old, fresh] = [this.#lines[this.#at]!.slice(4), this.#lines[this.#at + 1]!.slice(4)];
     if (this.#section?.name(old, fresh) !== true)
-      this.#sections.push(FileSection.named(old, fresh, this.#at + 1));
+      this.#begin(FileSection.named(old, fresh, this.#at + 1));
+    this.#unnamed = null;
     this.#at += 2;
     const next = this.#lines[this.#at];
     if (next !== undefined && isBodyLine(next) && !isFileHeader(this.#lines, this.#at)) {
@@ -94,7 +119,7 @@ class PatchReader {
     if (!isSurelyExtended(this.#lines, this.#at)) return;
     const section = FileSection.headed(this.#at + 1);
     section.readExtendedHeader(header);
-    this.#sections.push(section);
+    this.#begin(section);
   }
 
   #readHunk(header: HunkHeader, headerLine: number): void {
@@ -102,7 +127,12 @@ class PatchReader {
     const counts = oldCount === null || newCount === null ? null : { old: oldCount, new: newCount };
     const body = readHunkBody(this.#lines, this.#at, counts);
     if (body.lines.length === 0) throw malformed("the hunk has no lines.", headerLine);
-    if (this.#section === undefined) this.#sections.push(FileSection.unnamed(headerLine));
+    if (this.#unnamed !== null)
+      throw malformed(
+        "a file begins here, and needs both a `---` and a `+++` line.",
+        this.#unnamed,
+      );
+    if (this.#section === undefined) this.#begin(FileSection.unnamed(headerLine));
     this.#section!.hunks.push({
       ...header,
       lines: body.lines,
@@ -114,8 +144,14 @@ class PatchReader {
 
   /** A ```diff block that has neither file header nor `@@`: its lines are one hunk. */
   #readHeadlessFence(): void {
-    const fence = this.#lines.findIndex((line) => /^```(diff|patch)\s*$/.test(line));
-    if (fence < 0 || !/^[ +-]/.test(this.#lines[fence + 1] ?? "")) return;
+    const [fence, other] = this.#headless;
+    if (fence === undefined) return;
+    if (other !== undefined || this.#sections.length > 0) {
+      throw malformed(
+        "a diff without any header stands beside others: give it `---` and `+++` lines, and `@@`.",
+        (other ?? fence) + 1,
+      );
+    }
     this.#at = fence + 1;
     this.#readHunk(headless, fence + 1);
   }
@@ -133,7 +169,7 @@ class PatchReader {
         binary: true,
       });
     }
-    if (line.startsWith("*** Begin Patch")) {
+    if (/^\*\*\* (Begin Patch|(Add|Update|Delete) File: )/.test(line)) {
       throw malformed(
         "this is an `apply_patch` envelope, not a unified diff (`---`, `+++`, `@@`).",
         at,

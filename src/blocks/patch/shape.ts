@@ -4,6 +4,25 @@ export function isFileHeader(lines: readonly string[], at: number): boolean {
   return /^--- \S/.test(lines[at] ?? "") && /^\+\+\+ \S/.test(lines[at + 1] ?? "");
 }
 
+/** Half a file header directly before a hunk, which is another file's then. */
+export function isHalfHeader(lines: readonly string[], at: number): boolean {
+  if (!/^(---|\+\+\+) \S/.test(lines[at] ?? "")) return false;
+  let next = at + 1;
+  while (lines[next] === "") next++;
+  return lines[next]?.startsWith("@@") === true;
+}
+
+/** What other tools than git write above `---` and `+++`. */
+export function isForeignHeader(line: string): boolean {
+  return /^(Index: |diff -)/.test(line);
+}
+
+/** A ```diff block that has neither file header nor `@@`. */
+export function isHeadlessFence(lines: readonly string[], at: number): boolean {
+  if (!/^```(diff|patch)\s*$/.test(lines[at]!)) return false;
+  return isBodyLine(lines[at + 1] ?? "") && !isFileHeader(lines, at + 1);
+}
+
 export function startsSomethingElse(lines: readonly string[], at: number): boolean {
   const line = lines[at]!;
   return (
