@@ -1,7 +1,7 @@
 import { KumikoError } from "../../base/index.ts";
 import { joinText, splitText } from "../diff/lines.ts";
 import { applyHunks, type ApplyOptions, type HunkReport, type PatchOutcome } from "./apply.ts";
-import type { FilePatch } from "./types.ts";
+import type { FilePatch, Hunk } from "./types.ts";
 
 /** `applyHunks`, and what the patch says about the file as a whole. A file that does not exist is "". */
 export function applyFilePatch(
@@ -19,7 +19,8 @@ export function applyFilePatch(
       },
     );
   }
-  const outcome = applyHunks(text, patch.hunks, options);
+  const hunks = patch.kind === "create" ? patch.hunks.map(ofNewFile) : patch.hunks;
+  const outcome = applyHunks(text, hunks, options);
   if (patch.kind === "delete") {
     const left = splitText(applyChanges(text, outcome)).lines;
     if (left.length > 0) {
@@ -36,6 +37,17 @@ export function applyFilePatch(
     }
   }
   return outcome;
+}
+
+/** In a file that is made there is one place only, whatever number a hunk says. */
+function ofNewFile(hunk: Hunk, at: number): Hunk {
+  const other = hunk.lines.find(({ kind }) => kind !== "added");
+  if (other === undefined) return { ...hunk, oldStart: null };
+  throw new KumikoError(
+    "patch_rejected",
+    `The patch creates the file, and not every line of hunk ${at + 1} begins with +: give them all one, blank lines too.`,
+    { hunk: at + 1, counted_from: 1, line: other.text.slice(0, 200) },
+  );
 }
 
 export function applyChanges(text: string, outcome: PatchOutcome): string {

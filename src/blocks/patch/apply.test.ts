@@ -297,6 +297,21 @@ describe("applyHunks", () => {
     );
   });
 
+  test("PATCH-19 creation takes any numbers, and nothing but added lines", () => {
+    const created = (hunks: string): string =>
+      applyPatchToText("", parsePatch(`--- /dev/null\n+++ b/x\n${hunks}`).files[0]!).text;
+    for (const header of ["@@ -0,0 +1 @@", "@@ -1,0 +1 @@", "@@ -1 +1 @@", "@@ -7,0 +8 @@", "@@"])
+      expect(created(`${header}\n+a\n`)).toBe("a\n");
+    expect(created("@@ -0,0 +1 @@\n+a\n@@ -1,0 +2 @@\n+b\n")).toBe("a\nb\n");
+    for (const lines of ["+a\n\n+b\n", "+a\n b\n", " a\n b\n", "-a\n+b\n"])
+      expect(() => created(`@@ -0,0 +1 @@\n+a\n@@ -1,0 +2,9 @@\n${lines}`)).toThrow(
+        expect.objectContaining({
+          code: "patch_rejected",
+          message: expect.stringContaining("line of hunk 2 begins with +"),
+        }),
+      );
+  });
+
   test("PATCH-19 creation needs an empty text, deletion the whole one", () => {
     const create = parsePatch("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n").files[0]!;
     expect(applyPatchToText("", create).text).toBe("a\n");
