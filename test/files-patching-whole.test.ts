@@ -226,6 +226,13 @@ describe("a patch of files is refused whole", () => {
       [to("../d.txt"), "outside", "d.txt"],
       [to("new.txt") + CREATE, "invalid_argument", "new.txt"],
       [to("x/same.txt") + MOVE, "invalid_argument", "x/same.txt"],
+      [to("x") + MOVE, "invalid_argument", "x/same.txt would be in @project/x,"],
+      [to("new.txt/x/d.txt") + CREATE, "invalid_argument", "would be in @project/new.txt,"],
+      [
+        CREATE + CREATE.replace("new.txt", "new.txt/x"),
+        "invalid_argument",
+        "would be in @project/new.txt,",
+      ],
       [CHANGE.replaceAll("a.txt", "old.txt") + DELETE, "invalid_argument", "old.txt"],
       [MOVE_CHANGED.replace("-beta", "-never"), "patch_rejected", "c.txt"],
       [DELETE.replaceAll("old.txt", "none.txt"), "not_on_disk", "none.txt"],

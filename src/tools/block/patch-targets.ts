@@ -183,9 +183,7 @@ function checkDistinct(targets: readonly (PatchTarget | PatchedNewFile)[]): void
   const seen = new Map<string, string | null>();
   for (const target of targets) {
     const { path } = target;
-    const block = "block" in target ? target.block : target.fresh.name;
-    const to = "block" in target ? target.going?.to : undefined;
-    for (const name of to === undefined ? [block] : [block, to]) {
+    for (const name of namesOf(target)) {
       if (seen.has(name)) {
         throw new KumikoError(
           "invalid_argument",
@@ -196,4 +194,24 @@ function checkDistinct(targets: readonly (PatchTarget | PatchedNewFile)[]): void
       seen.set(name, path);
     }
   }
+  for (const [name, path] of seen) {
+    const folder = foldersOf(name).find((each) => seen.has(each));
+    if (folder === undefined) continue;
+    throw new KumikoError(
+      "invalid_argument",
+      `${name} would be in ${folder}, which the patch makes a file: give one of them another name.`,
+      { block: name, path },
+    );
+  }
+}
+
+/** What is not there yet is named by its path. */
+function namesOf(target: PatchTarget | PatchedNewFile): string[] {
+  if ("fresh" in target) return [target.fresh.name];
+  const { block, going } = target;
+  return going?.to === undefined ? [block] : [block, going.to];
+}
+
+function foldersOf(name: string): string[] {
+  return [...name.matchAll(/\//g)].map(({ index }) => name.slice(0, index));
 }
