@@ -100,6 +100,25 @@ describe("what is not on disk", () => {
   });
 });
 
+describe("what is written together", () => {
+  test("may say twice what one block is: the later word stands, and nobody beside it fails", async () => {
+    const disk = new MemoryDisk();
+    const store = new MemoryStore({ disk });
+    await using shop = await Workshop.open(store);
+    const [block_id, other] = [await shop.create("ann", "one"), await shop.create("ann", "two")];
+    const said = await Promise.all([
+      shop.call("ann", "block_status", { block_id, metadata: { ann: 1, last: "ann" } }),
+      shop.call("ben", "block_status", { block_id, metadata: { ben: 1, last: "ben" } }),
+      shop.call("ben", "block_append", { block_id: other, text: " three", flush: true }),
+    ]);
+    expect(said).toMatchObject([{ version: 2 }, { version: 3 }, { durable_version: 2 }]);
+    const metadata = { ann: 1, ben: 1, last: "ben" };
+    expect((await shop.kernel.state(block_id)).metadata).toEqual(metadata);
+    expect(JSON.parse((await store.row(block_id))!.attributes)).toMatchObject({ metadata });
+    expect(await shop.text(other)).toBe("two three");
+  });
+});
+
 describe("nobody changes anything but through the door", () => {
   test("states and events are frozen, all the way down", async () => {
     await using shop = await Workshop.open(new MemoryStore());

@@ -250,8 +250,14 @@ function batchOf(group: readonly Pending[]): Batch {
   }
   return {
     commits: group.flatMap(({ commits }) => commits),
-    rows: group.flatMap(({ rows }) => rows),
+    rows: lastRows(group),
     calls: group.flatMap(({ call }) => (call === undefined ? [] : [call])),
     patient: group.some(({ patient }) => patient),
   };
+}
+
+/** A block has one row: of those that several Edits of a group gave it, the last was made of the others. */
+function lastRows(group: readonly Pending[]): readonly NewBlockRow[] {
+  const rows = group.flatMap((pending) => pending.rows);
+  return [...new Map(rows.map((row) => [row.block, row])).values()];
 }
