@@ -188,6 +188,27 @@ describe("the Edit that made a file", () => {
     },
   );
 
+  test("is what was one, whatever somebody says of the block", async () => {
+    await using mounted = await Mounted.with({ "a.txt": "one\ntwo\n" });
+    await mounted.text("a.txt");
+    const change = { block_id: "a.txt", old: "two", new: "TWO" };
+    const { version } = await mounted.call("block_replace", change, claude);
+    const say = (block_id: string, made: unknown) =>
+      mounted.call("block_status", { block_id, metadata: { made } }, claude);
+    await say("a.txt", [version]);
+    await mounted.call("block_undo", {}, claude);
+    expect(mounted.read("a.txt")).toBe("one\ntwo\n");
+    await mounted.call("file_create", { path: "new.txt", content: "old\n" }, claude);
+    await mounted.call("file_delete", { path: "new.txt" }, ann);
+    await mounted.call("file_create", { path: "new.txt", content: "new\n" }, claude);
+    const read = await mounted.call("block_read", { block_id: "new.txt" }, claude);
+    expect(read["metadata"]).toEqual({ path: "new.txt" });
+    await say("new.txt", null);
+    await mounted.restart();
+    await mounted.call("block_undo", { actor: "claude" }, claude);
+    expect(existsSync(mounted.path("new.txt"))).toBe(false);
+  });
+
   test("goes on with what others wrote to it since, and with their text alone without it", async () => {
     await using mounted = await Mounted.with(OPEN);
     await mounted.call("file_create", { path: "new.txt", content: "old\n" }, ann);

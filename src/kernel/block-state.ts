@@ -17,12 +17,15 @@ interface Attributes {
   readonly owner: string | null;
   /** Kept only while there is one. */
   readonly lease?: BlockState["lease"];
+  /** Likewise. */
+  readonly made?: BlockState["made"];
   readonly created: number;
 }
 
 export function toRow(state: BlockState): NewBlockRow {
-  const { flags, metadata, owner, lease, created, ...columns } = state;
-  const attributes: Attributes = { flags, metadata, owner, ...(lease && { lease }), created };
+  const { flags, metadata, owner, lease, made, created, ...columns } = state;
+  const kept = { ...(lease && { lease }), ...(made && { made }) };
+  const attributes: Attributes = { flags, metadata, owner, ...kept, created };
   return { ...columns, attributes: JSON.stringify(attributes) };
 }
 

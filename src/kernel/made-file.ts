@@ -1,4 +1,3 @@
-import type { BlockMetadata } from "../protocol/index.ts";
 import type { BlockState } from "./block-state.ts";
 import type { ReadableDocument } from "./readable-document.ts";
 import { redoneBy, undoneBy } from "./undo.ts";
@@ -9,13 +8,15 @@ export interface FileBlock {
   readonly state: BlockState;
 }
 
-/** In the metadata: at which versions a file was made again where none was. */
-const MADE = "made";
+/** How many makings of one file are known, the newest: a program may delete and make one for ever. */
+const KNOWN = 64;
 
-/** The state of a block whose file is made again in a version: no text tells that there was none before. */
+/**
+ * The state of a block whose file is made again in a version: no text tells that there was none before. Of what was made
+ * before those that are known, only the text is undone: that removes no file.
+ */
 export function madeAgain(state: BlockState, version: number): BlockState {
-  const metadata: BlockMetadata = { ...state.metadata, [MADE]: [...madeIn(state), version] };
-  return { ...state, metadata };
+  return { ...state, made: [...(state.made ?? []), version].slice(-KNOWN) };
 }
 
 /** Whether an Edit made a file where none was. */
@@ -62,11 +63,6 @@ function makingOf(block: FileBlock, edit: string): number | undefined {
   const isMaking =
     first === 1
       ? document.entry(1).actor !== "disk"
-      : madeIn(state).includes(first) || isUnmadeAt(block, first - 1);
+      : state.made?.includes(first) === true || isUnmadeAt(block, first - 1);
   return isMaking ? first : undefined;
-}
-
-function madeIn({ metadata }: BlockState): readonly number[] {
-  const made = metadata[MADE];
-  return Array.isArray(made) ? made.filter((each) => typeof each === "number") : [];
 }

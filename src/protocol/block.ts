@@ -46,6 +46,8 @@ export const blockState = z.strictObject({
   owner: z.string().nullable(),
   /** Under which lease the owner's process writes it: when that is gone, so is the owner. */
   lease: z.strictObject({ name: z.string(), token: z.int() }).nullable(),
+  /** Of a file: at which versions it was made again where none was. */
+  made: z.array(z.int()).readonly().optional(),
   created: z.int(),
 });
 export type BlockState = Readonly<z.infer<typeof blockState>>;
