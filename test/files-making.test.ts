@@ -100,7 +100,7 @@ describe("the Edit that made a file", () => {
     async (content) => {
       await using mounted = await Mounted.with(OPEN);
       const { source } = mounted.mounts.first();
-      for (const path of ["written.txt", "left.txt"]) {
+      for (const path of ["written.txt", "left.txt", "deleted.txt"]) {
         await mounted.call("file_create", { path, content }, claude);
         const descriptor = openSync(mounted.path(path), "a");
         // What it was when it was opened is known, as a watch would tell.
@@ -109,9 +109,13 @@ describe("the Edit that made a file", () => {
         expect(undone).toMatchObject({ unsaved: [{ path, why: expect.stringContaining("open") }] });
         expect(undone).not.toMatchObject({ blocks: [{ made: false }] });
         if (path === "written.txt") writeSync(descriptor, "theirs\n");
+        // Somebody says it once more: then it does not wait.
+        if (path === "deleted.txt") await mounted.call("file_delete", { path }, ann);
         closeSync(descriptor);
+        if (path === "deleted.txt") expect(existsSync(mounted.path(path))).toBe(false);
         await source.saving.saveAll([source.files.at(path)!.block]);
       }
+      expect(mounted.mounts.conflicts.list()).toEqual([]);
       expect(mounted.read("written.txt")).toContain("theirs\n");
       expect(await mounted.text("written.txt")).toBe(mounted.read("written.txt"));
       expect(existsSync(mounted.path("left.txt"))).toBe(false);

@@ -94,11 +94,13 @@ export class Going {
       const own = how ?? (await this.#own("deletes"));
       if (file.path !== from) throw movedOn(file, from);
       await syncing.catchUp(file);
-      await saving.saveUnlessManual(file);
+      // To save one whose making was undone is to remove it, which waits for programs that have it open.
+      const isUnmade = await kernel.isUnmade(file.block);
+      if (!isUnmade) await saving.saveUnlessManual(file);
       if (file.synced === undefined) throw absent(this.#ports, file.path, file);
       if (file.waits) throw undecided(file, conflicts);
       const { base } = file.synced;
-      const isSaved = !this.#ports.manual && "version" in base;
+      const isSaved = !this.#ports.manual && !isUnmade && "version" in base;
       const version = isSaved ? base.version : await kernel.version(file.block);
       if (verify !== undefined) await kernel.tryOut(file.block, verify);
       if (!(await disk.remove(file.path, file.synced.content))) throw restless(file.path);
