@@ -213,6 +213,103 @@ describe("the Edit that made a file", () => {
     expect(existsSync(mounted.path("new.txt"))).toBe(false);
   });
 
+  const codex = { actor: "codex", kind: "agent" } as const;
+  const others = {
+    "was emptied by another": async (mounted: Mounted) => {
+      const all = { block_id: "new.txt", old: "old\n", new: "" };
+      await mounted.call("block_replace", all, claude);
+    },
+    "was emptied by a program": (mounted: Mounted) => mounted.write("new.txt", ""),
+    "another made where it had gone": async (mounted: Mounted) => {
+      await gone["by a program"](mounted);
+      await mounted.call("file_create", { path: "new.txt", content: "" }, claude);
+    },
+    "a program made where it had gone": async (mounted: Mounted) => {
+      await gone["by a program"](mounted);
+      mounted.write("new.txt", "");
+    },
+  };
+
+  test.each(Object.entries(others))("leaves the empty file that %s", async (_, come) => {
+    await using mounted = await Mounted.with({ "kumiko.toml": "" });
+    await mounted.call("file_create", { path: "new.txt", content: "old\n" }, codex);
+    await come(mounted);
+    await mounted.text("new.txt");
+    const undone = await mounted.call("block_undo", {}, codex);
+    expect(mounted.read("new.txt")).toBe("");
+    expect(undone).not.toMatchObject({ blocks: [{ made: expect.anything() }] });
+    await mounted.restart();
+    expect(await mounted.text("new.txt")).toBe("");
+    // It was there all the time.
+    const redone = await mounted.call("block_redo", {}, codex);
+    expect(redone).not.toMatchObject({ blocks: [{ made: expect.anything() }] });
+  });
+
+  test("leaves what somebody put back that was there before, and who may not delete may undo it", async () => {
+    await using mounted = await Mounted.with({ "a.txt": "one\ntwo\n" });
+    await mounted.text("a.txt");
+    rmSync(mounted.path("a.txt"));
+    await mounted.text("a.txt").catch(() => undefined);
+    await mounted.call("file_create", { path: "a.txt", content: "mine\n" }, claude);
+    mounted.write("a.txt", "one\ntwo\n");
+    expect(await mounted.text("a.txt")).toBe("one\ntwo\n");
+    await mounted.call("block_undo", { actor: "claude" }, codex);
+    expect(existsSync(mounted.path("a.txt"))).toBe(true);
+  });
+
+  test("leaves what came back because its deletion was undone", async () => {
+    await using mounted = await Mounted.with(OPEN);
+    await mounted.call("file_create", { path: "new.txt", content: "old\n" }, ann);
+    await mounted.call("file_delete", { path: "new.txt" }, ann);
+    await mounted.call("file_create", { path: "new.txt", content: "" }, claude);
+    await mounted.call("block_undo", {}, claude);
+    await mounted.call("block_undo", {}, ann);
+    expect(mounted.read("new.txt")).toBe("old\n");
+    await mounted.call("block_redo", {}, claude);
+    await mounted.call("block_undo", {}, claude);
+    expect(mounted.read("new.txt")).toBe("old\n");
+  });
+
+  test("is away also when an older Edit is undone behind it, and is redone then", async () => {
+    await using mounted = await Mounted.with(OPEN);
+    await mounted.call("file_create", { path: "new.txt", content: "old\n" }, ann);
+    await mounted.call("block_append", { block_id: "new.txt", text: "more\n", flush: true }, codex);
+    await gone["by a program"](mounted);
+    await mounted.call("file_create", { path: "new.txt", content: "new\n" }, claude);
+    await mounted.call("block_undo", {}, claude);
+    const undone = await mounted.call("block_undo", {}, codex);
+    expect(undone).toMatchObject({ blocks: [{ made: false }] });
+    expect(existsSync(mounted.path("new.txt"))).toBe(false);
+    expect(await mounted.call("block_redo", {}, claude)).toMatchObject({
+      blocks: [{ made: true }],
+    });
+    expect(mounted.read("new.txt")).toContain("new\n");
+  });
+
+  test("is undone whatever is said of the block before it is saved", async () => {
+    await using mounted = await Mounted.with(MANUAL);
+    await mounted.call("file_create", { path: "new.txt", content: "" }, ann);
+    const { block } = mounted.mounts.first().source.files.at("new.txt")!;
+    const flag = (pinned: boolean) =>
+      mounted.call("block_status", { block_id: block, flags: { pinned } }, ann);
+    await flag(true);
+    await mounted.call("block_undo", {}, ann);
+    await flag(false);
+    await mounted.call("file_save", {}, ann);
+    expect(existsSync(mounted.path("new.txt"))).toBe(false);
+    await mounted.call("block_redo", {}, ann);
+    await mounted.call("file_save", {}, ann);
+    expect(mounted.read("new.txt")).toBe("");
+  });
+
+  test("that begins with a byte order mark is undone as well", async () => {
+    await using mounted = await Mounted.with(OPEN);
+    await mounted.call("file_create", { path: "new.txt", content: "\uFEFFnew\n" }, claude);
+    expect(mounted.read("new.txt")).toBe("new\n");
+    await mounted.call("block_undo", {}, claude);
+    expect(existsSync(mounted.path("new.txt"))).toBe(false);
+  });
+
   test("goes on with what others wrote to it since, and with their text alone without it", async () => {
     await using mounted = await Mounted.with(OPEN);
     await mounted.call("file_create", { path: "new.txt", content: "old\n" }, ann);
@@ -325,6 +422,39 @@ describe("the Edit that made a file", () => {
       await mounted.call("block_undo", { actor: "claude" }, ann);
       expect(existsSync(mounted.path(path))).toBe(false);
     }
+  });
+});
+
+describe("two who make a file again in one moment", () => {
+  const pairs = [
+    ["block_rollback", "file_create"],
+    ["file_create", "block_rollback"],
+    ["block_rollback", "block_rollback"],
+  ] as const;
+
+  test.each(pairs)("both do, %s and %s, and neither removes the other's", async (...tools) => {
+    await using mounted = await Mounted.with(OPEN);
+    await mounted.call("file_create", { path: "new.txt", content: "old\n" }, ann);
+    rmSync(mounted.path("new.txt"));
+    await mounted.text("new.txt");
+    const { block } = mounted.mounts.first().source.files.at("new.txt")!;
+    const inputs = {
+      file_create: { path: "new.txt", content: "new\n" },
+      block_rollback: { block_id: block, version: 1 },
+    };
+    const made = tools.map((tool, at) =>
+      mounted.call(tool, inputs[tool], { ...claude, actor: `agent-${at}` }),
+    );
+    await Promise.all(made);
+    expect(await mounted.text("new.txt")).toBe(mounted.read("new.txt"));
+    const { versions } = await mounted.call<{ versions: { actor: string; edit: string }[] }>(
+      "block_history",
+      { block_id: "new.txt" },
+    );
+    // The one that is the newest, if it is not the only one.
+    if (versions[1]!.actor !== "ann")
+      await mounted.call("block_undo", { edit: versions[0]!.edit }, ann);
+    expect(existsSync(mounted.path("new.txt"))).toBe(true);
   });
 });
 

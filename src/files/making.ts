@@ -6,6 +6,7 @@ import type { MountedFiles } from "./mounted-files.ts";
 import type { Records } from "./records.ts";
 import { isFolder, isThere } from "./refusals.ts";
 import type { Saving } from "./saving.ts";
+import { afterSaving, PLAIN } from "./text-form.ts";
 import type { Writing } from "./writing.ts";
 
 /** From which the process's mask takes away, as of every file that is made. */
@@ -46,8 +47,9 @@ export class Making {
       if (known?.synced !== undefined) await this.#ports.refresh(known);
       if (disk.kindAt(path) === "folder") throw isFolder(path, "already_exists");
       if (!files.isFree(path) || disk.kindAt(path) !== "absent") throw isThere(path);
-      const file = known ?? (await files.make(path, content, invocation)).file;
-      if (known !== undefined) await this.#rewrite(invocation, known, content);
+      const text = textOfNew(content);
+      const file = known ?? (await files.make(path, text, invocation)).file;
+      if (known !== undefined) await this.#rewrite(invocation, known, text);
       this.#standsAlone(file);
       await files.queue.run([file.block], () => writing.save(file, { make: true }));
       return file;
@@ -72,10 +74,11 @@ export class Making {
     return files.queue.run([`path ${path}`], async () => {
       if (!this.isFree(path)) throw isThere(path);
       const known = files.at(path);
+      const text = textOfNew(content);
       const made =
         known === undefined
-          ? await files.make(path, content, invocation, edit)
-          : { file: known, ...(await this.#rewrite(invocation, known, content, edit)) };
+          ? await files.make(path, text, invocation, edit)
+          : { file: known, ...(await this.#rewrite(invocation, known, text, edit)) };
       if (isProgram) this.#becomesProgram(made.file);
       return { block: made.file.block, version: made.version, edit: made.edit };
     });
@@ -156,4 +159,9 @@ export class Making {
       answer: ({ edit, changes }) => ({ block, version: changes[0]!.version, edit }),
     });
   }
+}
+
+/** What will be read back: were it another text, the disk would have written to the file, and its making would not be undone. */
+function textOfNew(content: string): string {
+  return afterSaving({ text: content, form: PLAIN }).text;
 }

@@ -10,6 +10,9 @@ export interface TextForm {
   readonly returns?: true;
 }
 
+/** Of a file that is new. */
+export const PLAIN: TextForm = { encoding: "utf-8", bom: false, crlf: false };
+
 export interface TextFile {
   readonly text: string;
   readonly form: TextForm;

@@ -15,13 +15,11 @@ import type { StagedFile } from "./replacing.ts";
 import { splicedBytes } from "./spliced-bytes.ts";
 import type { StagedSave } from "./staged-saves.ts";
 import type { Syncing } from "./syncing.ts";
-import { afterSaving, type TextForm, writeText } from "./text-form.ts";
+import { afterSaving, PLAIN, type TextForm, writeText } from "./text-form.ts";
 import { PIECE } from "./whole-file.ts";
 
 /** How often a save is tried again because the disk moved meanwhile. */
 const ATTEMPTS = 5;
-
-const PLAIN: TextForm = { encoding: "utf-8", bom: false, crlf: false };
 
 export interface WritingPorts {
   readonly kernel: Kernel;

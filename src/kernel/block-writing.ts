@@ -158,7 +158,7 @@ export class BlockWriting {
           const splices = request.translate(editTarget(live.document), live.block);
           for (const { insert } of splices) checkFileText(live.block, insert);
           const started = splices.length === 0 ? undefined : this.#started(state, invocation);
-          if (request.makes?.(live.block) !== true)
+          if (request.makes?.(live.block) !== true || isBeingMade(live))
             return { block: live.block, text: { splices }, state: started };
           const made = madeAgain(started ?? state, live.document.version + 1);
           return { block: live.block, text: { splices, makes: true }, state: made };
@@ -337,4 +337,9 @@ export class BlockWriting {
 function known(live: LiveDocument): BlockState {
   if (live.state === undefined) throw unknownBlock(live.block);
   return live.state;
+}
+
+/** Whether somebody was faster: what is written together with a making is done to what that makes, and makes nothing itself. */
+function isBeingMade({ state, durable }: LiveDocument): boolean {
+  return (state?.made?.at(-1) ?? 0) > durable;
 }

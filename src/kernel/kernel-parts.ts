@@ -13,7 +13,7 @@ import { EditsUnderWay } from "./edits-under-way.ts";
 import { type Authorise, Gate } from "./gate.ts";
 import { Listing } from "./listing.ts";
 import { LiveDocuments } from "./live-documents.ts";
-import { isLeftBy, makes } from "./made-file.ts";
+import { isAllBy } from "./made-file.ts";
 import { Once } from "./once.ts";
 import { OwnEdits } from "./own-edits.ts";
 import { OwnerLease } from "./owner-lease.ts";
@@ -246,8 +246,7 @@ export class KernelParts {
       underWay: this.underWay,
       newEdit: () => this.newEdit(),
       unmakes: async (block, edit) =>
-        block.startsWith("@") &&
-        this.views.look(block, (file) => isLeftBy(file, edit) && makes(file, edit)),
+        block.startsWith("@") && this.views.look(block, (file) => isAllBy(file, edit)),
       takenBack: (blocks, wasRedo) =>
         wasRedo ? this.files.takenBack(blocks) : this.files.broughtBack(blocks),
       planFlip: (invocation, flip) => this.files.flip(invocation, flip),

@@ -1,3 +1,5 @@
+import { flipOf } from "../base/index.ts";
+import type { HistoryEntry } from "../blocks/index.ts";
 import type { BlockState } from "./block-state.ts";
 import type { ReadableDocument } from "./readable-document.ts";
 import { redoneBy, undoneBy } from "./undo.ts";
@@ -19,18 +21,15 @@ export function madeAgain(state: BlockState, version: number): BlockState {
   return { ...state, made: [...(state.made ?? []), version].slice(-KNOWN) };
 }
 
-/** Whether an Edit made a file where none was. */
-export function makes(block: FileBlock, edit: string): boolean {
-  return makingOf(block, edit) !== undefined;
+/**
+ * Whether an Edit made a file where none was, and nothing of others has come to it since, or that is undone: without the
+ * Edit there is no file.
+ */
+export function isAllBy(block: FileBlock, edit: string): boolean {
+  return isAllByUpTo(block, edit, block.document.version);
 }
 
-/** Whether everything that a block says was written by one Edit, or it is what happened to it last. */
-export function isLeftBy({ document }: FileBlock, edit: string): boolean {
-  const isLast = document.entry(document.version).edit === edit;
-  return isLast || document.blame().every((run) => run.edit === edit);
-}
-
-/** Whether what made a file was undone, and nothing was written to its block since: there is to be no file. */
+/** Whether what made a file was undone when nobody else had written to it, and it was not made since: there is to be none. */
 export function isUnmade(block: FileBlock): boolean {
   return isUnmadeAt(block, block.document.version);
 }
@@ -38,31 +37,82 @@ export function isUnmade(block: FileBlock): boolean {
 /** Whether what makes a file was just done again, and there was none meanwhile. */
 export function isRemade(block: FileBlock): boolean {
   const { document } = block;
-  const { version } = document;
-  const redone = redoneBy(document.entry(version).edit);
-  return redone !== undefined && isAsBefore(block, redone, version - 1);
+  const last = changeUpTo(document, document.version);
+  const redone = last && redoneBy(last.edit);
+  if (redone === undefined || makingOf(block, redone) === undefined) return false;
+  return isUnmadeAt(block, last!.version - 1);
 }
 
+/** To undo what was done before as well makes no file; to undo that it was deleted does. */
 function isUnmadeAt(block: FileBlock, version: number): boolean {
-  const undone = undoneBy(block.document.entry(version).edit);
-  return undone !== undefined && isAsBefore(block, undone, version);
+  let undone = undoneUpTo(block.document, version);
+  while (undone !== undefined && !isAllByUpTo(block, undone.edit, undone.version))
+    undone = undoneUpTo(block.document, undone.version - 1);
+  return undone !== undefined;
 }
 
-/** Whether a version says what was there before an Edit made the file: nothing of others is in it. */
-function isAsBefore(block: FileBlock, edit: string, version: number): boolean {
-  const { document } = block;
+function isAllByUpTo(block: FileBlock, edit: string, version: number): boolean {
   const making = makingOf(block, edit);
-  return making !== undefined && document.read(version) === document.read(making - 1);
+  return making !== undefined && !hasOthers(block.document, edit, { making, version });
+}
+
+/** Whether anything but an Edit stands of what was done to a file since it made it, also if nothing is left to be read of it. */
+function hasOthers(
+  document: ReadableDocument,
+  edit: string,
+  { making, version }: { readonly making: number; readonly version: number },
+): boolean {
+  const known = new Set([edit]);
+  for (let at = version; at > making; at--) {
+    const change = changeUpTo(document, at);
+    if (change === undefined || change.version <= making) return false;
+    at = change.version;
+    const { target, active } = flipOf(change.edit) ?? { target: change.edit, active: true };
+    // What became of it last is what it is.
+    if (known.has(target)) continue;
+    known.add(target);
+    const isBack = change.kind === "structure" && document.firstOf(target)! < making;
+    if (isBack || (active && change.kind !== "structure")) return true;
+  }
+  return false;
 }
 
 /** The version in which an Edit made the file. */
 function makingOf(block: FileBlock, edit: string): number | undefined {
-  const { document, state } = block;
-  const first = document.firstOf(edit);
-  if (first === undefined) return undefined;
-  const isMaking =
-    first === 1
-      ? document.entry(1).actor !== "disk"
-      : state.made?.includes(first) === true || isUnmadeAt(block, first - 1);
-  return isMaking ? first : undefined;
+  const first = block.document.firstOf(edit);
+  return first !== undefined && isMaking(block, first) ? first : undefined;
+}
+
+/** Whether a version made the file. Of older ones nothing tells it but that each came behind the undoing of the one before. */
+function isMaking({ document, state }: FileBlock, version: number): boolean {
+  let at = version;
+  while (at > 1) {
+    if (state.made?.includes(at) === true) return true;
+    const undone = undoneUpTo(document, at - 1);
+    const making = undone && document.firstOf(undone.edit);
+    if (undone === undefined || making === undefined) return false;
+    if (hasOthers(document, undone.edit, { making, version: undone.version })) return false;
+    at = making;
+  }
+  return document.entry(1).actor !== "disk";
+}
+
+/** The Edit whose text was undone, if that is what last became of a file up to a version, and in which that was. */
+function undoneUpTo(
+  document: ReadableDocument,
+  version: number,
+): { readonly edit: string; readonly version: number } | undefined {
+  const change = changeUpTo(document, version);
+  const edit = change?.kind === "undo" ? undoneBy(change.edit) : undefined;
+  return edit === undefined ? undefined : { edit, version: change!.version };
+}
+
+/** The last version, up to one, that did something to a file's text, or undid that the file went. */
+function changeUpTo(document: ReadableDocument, version: number): HistoryEntry | undefined {
+  for (let at = version; at > 0; at--) {
+    const entry = document.entry(at);
+    const isText = entry.kind !== "structure" && entry.kind !== "birth";
+    if (isText || undoneBy(entry.edit) !== undefined) return entry;
+  }
+  return undefined;
 }
