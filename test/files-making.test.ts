@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { Mounted } from "./support/mounted.ts";
 
 const claude = { actor: "claude", kind: "agent" } as const;
+const codex = { actor: "codex", kind: "agent" } as const;
 const ann = { actor: "ann", kind: "person" } as const;
 const OPEN = { "kumiko.toml": '[[rule]]\npath = "**"\nlevel = "admin"\n' };
 const MANUAL = { "kumiko.toml": '[mount]\nsave = "manual"\n' };
@@ -213,7 +214,6 @@ describe("the Edit that made a file", () => {
     expect(existsSync(mounted.path("new.txt"))).toBe(false);
   });
 
-  const codex = { actor: "codex", kind: "agent" } as const;
   const others = {
     "was emptied by another": async (mounted: Mounted) => {
       const all = { block_id: "new.txt", old: "old\n", new: "" };
@@ -369,10 +369,10 @@ describe("the Edit that made a file", () => {
 
   test("is undone by who made it and by who may delete, and for others nothing changes", async () => {
     await using mounted = await Mounted.with();
-    const codex = { ...claude, actor: "codex", reader: "codex" };
+    const another = { ...codex, reader: "codex" };
     const claudes = { actor: "claude" };
     await mounted.call("file_create", { path: "new.txt", content: "new\n" }, claude);
-    await expect(mounted.call("block_undo", claudes, codex)).rejects.toMatchObject({
+    await expect(mounted.call("block_undo", claudes, another)).rejects.toMatchObject({
       code: "denied",
       facts: { operation: "delete" },
     });

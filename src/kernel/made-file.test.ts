@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
+import { flipEdit } from "../base/index.ts";
+import { BlockDocument } from "../blocks/index.ts";
 import { fromRow, toRow } from "./block-state.ts";
-import { madeAgain } from "./made-file.ts";
+import { isUnmade, madeAgain } from "./made-file.ts";
 
 const ROW = {
   block: "@a~file~1",
@@ -22,4 +24,18 @@ test("a block keeps which versions made its file again, the newest of them, apar
   expect(state.made).toHaveLength(64);
   expect(state.made?.at(-1)).toBe(1000);
   expect(state.metadata).toEqual({ made: [7] });
+});
+
+test("a file that journals of before make and unmake again and again is unmade, or made, as the last of it", () => {
+  const [actor, time] = ["ann", 1];
+  using document = BlockDocument.create({ peer: "2" });
+  const isAway = (): boolean => isUnmade({ document, state: fromRow(ROW) });
+  for (let round = 1; round <= 100; round++) {
+    const edit = `e1-${round}`;
+    document.commit([{ at: 0, remove: 0, insert: "new" }], { actor, time, edit }, { makes: true });
+    expect(isAway()).toBe(false);
+    const undoing = flipEdit(`e2-${round}`, { target: edit, active: false });
+    document.flip(document.planUndo({ actor, edit }), { actor, time, edit: undoing });
+    expect(isAway()).toBe(true);
+  }
 });
