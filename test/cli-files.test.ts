@@ -566,6 +566,22 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     }
   });
 
+  test("a conflict whose lines were changed since says what is lost, and what closes it", async () => {
+    await using project = await Project.make(way);
+    await project.fine(["mount", ".", "--manual-save"]);
+    await project.fine(["cat", "src/main.ts"]);
+    await project.fine(replace("src/main.ts", "two", "BLOCK"));
+    project.write("src/main.ts", "one\nDISK\nthree\n");
+    await project.fine(["file", "load", "src/main.ts"]);
+    await project.fine(replace("src/main.ts", "DISK", "BETTER"));
+    const { code, err } = await project.run(["resolve", "c1", "memory"]);
+    expect(code).toBe(1);
+    expect(err).toContain("what does not stand there\n         | BLOCK\n");
+    const [, command] = /: kumiko (resolve c1 now)\n/.exec(err)!;
+    await project.fine(command!.split(" "));
+    expect(await project.fine(["cat", "src/main.ts"])).toBe("one\nBETTER\nthree\n");
+  });
+
   test("what is saved in an editor is the person's, and merged with what others wrote", async () => {
     await using project = await Project.make(way);
     await project.fine(["mount", "."]);

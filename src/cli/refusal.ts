@@ -4,7 +4,13 @@ import { moment } from "./home/moment.ts";
 /** A refusal in the lines that a person reads: the sentence, what was expected, what is there, and who put it there. */
 export function explained(error: KumikoError): string[] {
   const facts = countedFromOne(error.facts);
-  return [sentenceOf(error), ...closestText(facts), ...conflictingTexts(facts), ...places(facts)];
+  return [
+    sentenceOf(error),
+    ...closestText(facts),
+    ...conflictingTexts(facts),
+    ...places(facts),
+    ...lostLines(facts),
+  ];
 }
 
 /** The command counts lines from 1, as diffs and editors do. */
@@ -110,6 +116,18 @@ function conflictingTexts(facts: Facts): string[] {
 function places({ lines }: Facts): string[] {
   if (!Array.isArray(lines) || lines.length === 0) return [];
   return ["", `  it occurs on line ${lines.map(printedFact).join(", ")} (counted from 1)`];
+}
+
+/** Of a conflict whose place is not known any more: what somebody may want to put there, and what closes it then. */
+function lostLines({ conflict, lost }: Facts): string[] {
+  if (typeof conflict !== "string" || typeof lost !== "string") return [];
+  return [
+    "",
+    "  what does not stand there",
+    ...quoted(linesOf(lost), null),
+    "",
+    `  put in what is missing with kumiko edit, then: kumiko resolve ${conflict} now`,
+  ];
 }
 
 /** A text that ends with its last line, or one that has none. */
