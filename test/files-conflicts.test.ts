@@ -308,6 +308,20 @@ test("a conflict is told to those whose lines do not stand, and to nobody else",
   expect((await status(mounted)).conflicts).toMatchObject([{ mine: ["claude"] }]);
 });
 
+test("who wrote only other lines that are not saved is not told", async () => {
+  const lines = Array.from({ length: 20 }, (_, at) => `line ${at + 1}\n`).join("");
+  await using mounted = await Mounted.with({ "a.txt": lines, "kumiko.toml": MANUAL });
+  await mounted.call("block_replace", replaced("line 12", "line 12 claude"), claude);
+  mounted.run("sed", "-i", "s/^line 1$/Line 1/", "a.txt");
+  await mounted.text("a.txt");
+  await mounted.call("block_replace", replaced("Line 1\n", "line1ann\n"), ann);
+  mounted.run("sed", "-i", "s/^Line 1$/Mine 1/", "a.txt");
+  await mounted.text("a.txt");
+  expect((await status(mounted)).conflicts).toMatchObject([{ mine: ["ann"] }]);
+  const read = { block_id: "a.txt" };
+  expect(await mounted.call("block_read", read, claude)).not.toHaveProperty("conflicts");
+});
+
 test("an agent's copy takes nobody's lines, a person's stands as the rules say", async () => {
   const answers: unknown[] = [];
   for (const by of [claude, ann]) {

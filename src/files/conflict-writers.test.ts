@@ -64,11 +64,13 @@ test("whoever has something in the lines of a conflict is named, whatever else w
         const { conflicts } = mergeTexts({ base, memory: document.read(), disk }, RULE);
         for (const conflict of conflicts) {
           const since = { base: version, known: version, except: "disk" };
-          const named = writersIn(document, since)(conflict);
           const there = NAMES.filter((name) => conflict.memory.text.includes(`<${name}>`));
-          expect(named).toEqual(expect.arrayContaining(there));
-          expect(named).not.toEqual([]);
-          expect(named).not.toContain("disk");
+          for (const each of [since, { ...since, base: undefined }]) {
+            const named = writersIn(document, each)(conflict);
+            expect(named).toEqual(expect.arrayContaining(there));
+            expect(named).not.toEqual([]);
+            expect(named).not.toContain("disk");
+          }
         }
       },
     ),
@@ -120,8 +122,24 @@ test.each([
     const { conflicts } = mergeTexts({ base, memory: document.read(), disk }, RULE);
     const since = { base: 1, known: 1, except: "disk" };
     expect(conflicts.map(writersIn(document, since))).toEqual([named]);
-    // Without a version of that text nobody can tell: all of them are.
-    const unknown = { ...since, base: undefined };
-    expect(writersIn(document, unknown)(conflicts[0]!)).toEqual(["ann", ...named]);
+    // Also when no version says all of that text.
+    const unknown = { base: undefined, known: 0, except: "disk" };
+    expect(conflicts.map(writersIn(document, unknown))).toEqual([named]);
   },
 );
+
+test("who wrote other lines of a text that no version says is not named", () => {
+  using document = written(
+    ["claude", "four", "four by claude"],
+    ["disk", "one", "One"],
+    ["ann", "One", "one by ann"],
+  );
+  const texts = { base: "One\ntwo\nthree\nfour\nfive\nsix\n", memory: document.read() };
+  const { conflicts } = mergeTexts({ ...texts, disk: texts.base.replace("One", "Mine") }, RULE);
+  const since = { base: undefined, known: 0, except: "disk" };
+  expect(conflicts.map(writersIn(document, since))).toEqual([["ann"]]);
+  // Lines that no version says either.
+  const unsaid = { ...texts, base: texts.base.replace("One", "ONE") };
+  const unknown = mergeTexts({ ...unsaid, disk: texts.base.replace("One", "Mine") }, RULE);
+  expect(unknown.conflicts.map(writersIn(document, since))).toEqual([["ann"]]);
+});
