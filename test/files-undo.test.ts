@@ -99,6 +99,9 @@ describe("undoing what another program has decided since", () => {
     { claude: "two by claude", sed: "s/by/not by/", after: "two not by claude" },
     { claude: "two(items)", sed: "s/items/rows/", after: "two(rows)" },
     { claude: "let total = sum(items);", sed: "s/sum/add/", after: "let total = add(items);" },
+    { claude: "two by a b", sed: "s/two/  two/; s/a b/a, b/", after: "  two by a, b" },
+    { claude: "two by claude now", sed: "s/by/by  /; s/now/then/", after: "two by   claude then" },
+    { claude: "two by claude now", sed: "s/by claude/claude by/", after: "two claude by now" },
   ])("leaves $after whole", async ({ claude: written, sed, after }) => {
     await using mounted = await Mounted.with({ "a.txt": "one\ntwo\nthree\n" });
     await replace(mounted, "two", written);
@@ -113,6 +116,37 @@ describe("undoing what another program has decided since", () => {
     mounted.run("sed", "-i", "s/one/ONE/; s/three/THREE/", "a.txt");
     expect(await mounted.text("a.txt")).toBe("ONE of several words\nTWO\nand more\nTHREE\n");
     expect((await undo(mounted)).disk).toBe("ONE of many words\ntwo\nTHREE\n");
+  });
+
+  test.each([
+    { sed: "s/^/  /", undone: "  line 4 of mod" },
+    { sed: "s/$/;/", undone: "line 4 of mod;" },
+    { sed: "s/ /  /g", undone: "line  4  of  mod" },
+    { sed: "s/^line/LINE/; s/mod/MOD/", undone: "LINE 4 of MOD" },
+  ])(
+    "keeps what was written in lines that $sed changed, and its undoing",
+    async ({ sed, undone }) => {
+      const lines = Array.from({ length: 20 }, (_, at) => `line ${at} of mod\n`);
+      await using mounted = await Mounted.with({ "a.txt": lines.join("") });
+      await replace(mounted, "line 4 of", "line FOUR of");
+      mounted.run("sed", "-i", sed, "a.txt");
+      const formatted = await mounted.text("a.txt");
+      const { runs } = await mounted.call<{ runs: Answer[] }>("block_blame", { block_id: "a.txt" });
+      const own = runs.filter(({ actor }) => actor === "claude").map(({ text }) => text);
+      expect(own).toEqual(["FOUR"]);
+      const { disk, told } = await undo(mounted);
+      expect(disk.split("\n")[4]).toBe(undone);
+      expect(disk).toBe(formatted.replace("FOUR", "4"));
+      expect(told["stayed"]).toBe(0);
+    },
+  );
+
+  test("leaves what a program put into whole lines in lines of their own", async () => {
+    await using mounted = await Mounted.with({ "a.txt": "one\nthree\n" });
+    await replace(mounted, "three", "two\ntwo and more\nthree");
+    mounted.run("sed", "-i", "s/^/  /; s/more/more;/", "a.txt");
+    expect(await mounted.text("a.txt")).toBe("  one\n  two\n  two and more;\n  three\n");
+    expect((await undo(mounted)).disk).toBe("  one\n  \n  ;\n  three\n");
   });
 
   test("blames a program for the words it wrote, not for the letters", async () => {

@@ -82,9 +82,12 @@ export function trimmed(at: number, old: string, insert: string): Splice {
 
 const WORD = /[\p{L}\p{N}\p{M}_]/u;
 
+const ASCII = Array.from({ length: 128 }, (_, unit) => WORD.test(String.fromCharCode(unit)));
+
 /** Halves of a pair count as a word's, so that no pair is ever divided. */
-function isOfWord(unit: number): boolean {
+export function isOfWord(unit: number): boolean {
   if (Number.isNaN(unit)) return false;
+  if (unit < ASCII.length) return ASCII[unit]!;
   if (unit >= 0xd800 && unit <= 0xdfff) return true;
   return WORD.test(String.fromCharCode(unit));
 }

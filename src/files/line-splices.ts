@@ -1,4 +1,9 @@
-import { type Splice, type TextLines, trimmed } from "../blocks/index.ts";
+import type { Splice, TextLines } from "../blocks/index.ts";
+import { type Replaced, wordSplices } from "./word-splices.ts";
+import { saidIn } from "./words.ts";
+
+/** What stays: its first line in the old text and in the new, and how many. */
+type Kept = readonly [oldLine: number, newLine: number, count: number];
 
 /**
  * New lines made of a text's lines: stretches of them that stay, and lines between. Knows which splices lead there,
@@ -7,8 +12,8 @@ import { type Splice, type TextLines, trimmed } from "../blocks/index.ts";
 export class LineRebuild {
   readonly lines: string[] = [];
   readonly #old: TextLines;
-  /** [first old line, first new line, count] of what stays, in order. */
-  readonly #kept: [number, number, number][] = [];
+  /** In order. */
+  readonly #kept: [oldLine: number, newLine: number, count: number][] = [];
 
   constructor(old: TextLines) {
     this.#old = old;
@@ -43,13 +48,9 @@ export class LineRebuild {
     // An empty last line is one only by its newline.
     const ends = lines.length > 0 && (finalNewline || lines.at(-1) === "");
     const text = lines.join("\n") + (ends ? "\n" : "");
-    const splices: Splice[] = [];
-    let shift = 0;
-    const change = (at: number, old: string, fresh: string): void => {
-      if (old === fresh) return;
-      const splice = trimmed(at, old, fresh);
-      splices.push({ ...splice, at: splice.at + shift });
-      shift += splice.insert.length - splice.remove;
+    const stretches: Replaced[] = [];
+    const change = (at: number, gone: string, fresh: string): void => {
+      if (gone !== fresh) stretches.push({ at, old: gone, fresh });
     };
     const old = this.#old.lines;
     let offset = 0;
@@ -60,7 +61,7 @@ export class LineRebuild {
       change(offset, gone, terminated(lines, newLine, newEnd));
       offset += gone.length;
     };
-    for (const [oldStart, newStart, count] of this.#kept) {
+    for (const [oldStart, newStart, count] of this.#surelyKept()) {
       between(oldStart, newStart);
       oldLine = oldStart + count;
       newLine = newStart + count;
@@ -70,8 +71,69 @@ export class LineRebuild {
     const oldText = tail(old, oldLine, this.#old.finalNewline);
     const newText = tail(lines, newLine, ends);
     change(oldLine > 0 && newLine > 0 ? offset - 1 : offset, oldText, newText);
-    return { text, splices };
+    return { text, splices: wordSplices(stretches) };
   }
+
+  /**
+   * What stays, without what may be something else between changed lines: of two lines that differ by their indentation, the
+   * one may say now what the other said. Those are found again among the lines around them, by what those say.
+   */
+  #surelyKept(): readonly Kept[] {
+    const doubtful = this.#doubtful();
+    if (doubtful.size === 0) return this.#kept;
+    const steady = this.#kept.filter((kept) => !doubtful.has(kept));
+    const inOld = counted(
+      this.#old.lines,
+      steady.map(([line, , count]) => [line, count]),
+    );
+    const inNew = counted(
+      this.lines,
+      steady.map(([, line, count]) => [line, count]),
+    );
+    return this.#kept.flatMap((kept) => {
+      if (!doubtful.has(kept)) return [kept];
+      const [oldLine, newLine, count] = kept;
+      const own: Kept[] = [];
+      for (let at = 0; at < count; at++) {
+        const said = saidIn(this.#old.lines[oldLine + at]!);
+        if (said !== "" && inOld.get(said) === 1 && inNew.get(said) === 1)
+          own.push([oldLine + at, newLine + at, 1]);
+      }
+      return own;
+    });
+  }
+
+  /** No more lines than were changed before them or behind them. */
+  #doubtful(): Set<Kept> {
+    const doubtful = new Set<Kept>();
+    let [oldEnd, newEnd] = [0, 0];
+    for (const [at, kept] of this.#kept.entries()) {
+      const [oldLine, newLine, count] = kept;
+      const next = this.#kept[at + 1] ?? [this.#old.lines.length, this.lines.length];
+      const before = Math.max(oldLine - oldEnd, newLine - newEnd);
+      [oldEnd, newEnd] = [oldLine + count, newLine + count];
+      const behind = Math.max(next[0] - oldEnd, next[1] - newEnd);
+      if (before > 0 && behind > 0 && count <= Math.max(before, behind)) doubtful.add(kept);
+    }
+    return doubtful;
+  }
+}
+
+/** How often each thing is said by lines, but for some stretches of them. */
+function counted(
+  lines: readonly string[],
+  except: readonly (readonly [start: number, count: number])[],
+): Map<string, number> {
+  const counts = new Map<string, number>();
+  let at = 0;
+  for (const [start, count] of [...except, [lines.length, 0] as const]) {
+    for (; at < start; at++) {
+      const said = saidIn(lines[at]!);
+      counts.set(said, (counts.get(said) ?? 0) + 1);
+    }
+    at = start + count;
+  }
+  return counts;
 }
 
 function terminated(lines: readonly string[], start: number, end: number): string {

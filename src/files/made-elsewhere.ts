@@ -5,6 +5,7 @@ import { writersIn } from "./conflict-writers.ts";
 import { type Conflicts, isUndecided, type NewConflicts } from "./conflicts.ts";
 import { type Merged, mergeTexts } from "./merge.ts";
 import type { MountedFile } from "./mounted-file.ts";
+import { besideEdits } from "./overwritten.ts";
 
 /** A whole text that somebody made of an older one, where nobody else saw it. */
 export interface MadeElsewhere {
@@ -56,7 +57,7 @@ export async function mergeMade(
     operation: "change",
     translate: (target) => {
       done = merge(target);
-      return done.merged.splices;
+      return besideEdits(target, done.merged.splices);
     },
     answer: () => undefined,
   });

@@ -45,3 +45,18 @@ test.each([
   const own = document.blame().filter(({ edit }) => edit === "d1");
   expect(own.map(({ start, length }) => disk.slice(start, start + length))).toEqual([whole]);
 });
+
+test.each([
+  // Nothing is behind it that the sign could be put behind.
+  { wrote: "one\nTWO", disk: "one\nTWO;", undone: "one\nTWO;" },
+  { wrote: "one\nTWO\n", disk: "one\nTWO;\n", undone: "one\ntwo;\n" },
+  { wrote: "one\nnew\ntwo", disk: "one\n\nnew\ntwo", undone: "one\n\ntwo" },
+])("undoing what was written leaves $undone of $disk", ({ wrote, disk, undone }) => {
+  const before = wrote.endsWith("\n") ? "one\ntwo\n" : "one\ntwo";
+  using document = BlockDocument.create({ peer: "2" });
+  document.commit([{ at: 0, remove: 0, insert: before }], stamp("disk", "load"));
+  document.commit(become(document, wrote), stamp("claude", "e1"));
+  document.commit(overwritten(document, become(document, disk)), stamp("disk", "d1"));
+  document.flip(document.planUndo({ actor: "claude", edit: "e1" }), stamp("ann", "undo"));
+  expect(document.read()).toBe(undone);
+});

@@ -1,79 +1,101 @@
 import type { EditTarget, Splice } from "../blocks/index.ts";
-
-interface Change {
-  readonly start: number;
-  readonly end: number;
-  readonly insert: string;
-}
+import { type Change, ChangedLines, type Lines, Origin, type Range } from "./changed-lines.ts";
 
 /**
  * Splices of what another program did, made wider where they change part of what one Edit wrote in a line: then they
  * replace all that it wrote there. Otherwise undoing that Edit would leave single words of the program's without those
  * that it found around them. What was in the file from the beginning is nobody's to undo, and is left as it is.
+ *
+ * White space, and signs at the edges of what an Edit wrote, change nothing of it: undone, it leaves the line as the program
+ * formatted it, with what it said before. Signs within it do: `a, b` of `a b` would leave a comma alone.
  */
 export function overwritten(target: EditTarget, splices: readonly Splice[]): Splice[] {
-  const text = target.read();
-  const first = target.version === 0 ? undefined : target.authors([1])[0];
-  const fixed = first?.actor === "disk" ? first.edit : undefined;
-  const wide: Change[] = [];
+  const origin = new Origin(target);
+  const changes = inOldText(splices);
+  const wide = byLines(origin.text, changes).flatMap((lines) =>
+    new ChangedLines(origin, lines).widened(),
+  );
+  return inTurn(origin, changes, wide);
+}
+
+/** Splices of what somebody made elsewhere, each where it belongs also when an Edit beside it is undone. */
+export function besideEdits(target: EditTarget, splices: readonly Splice[]): Splice[] {
+  const changes = inOldText(splices);
+  return inTurn(new Origin(target), changes, changes);
+}
+
+/** The same, all of the text as it was. */
+function inOldText(splices: readonly Splice[]): Change[] {
   let shift = 0;
-  for (const { at, remove, insert } of splices) {
-    const change = { start: at - shift, end: at - shift + remove, insert };
+  return splices.map(({ at, remove, insert }) => {
+    const start = at - shift;
     shift += insert.length - remove;
-    const last = wide.at(-1);
-    const from = last?.end ?? 0;
-    // They are one for each stretch of lines: only splices made otherwise could meet.
-    if (last !== undefined && change.start < from) return [...splices];
-    wide.push(widened(target, text, change, { from, fixed }));
-  }
-  let moved = 0;
-  return wide.map(({ start, end, insert }) => {
-    const splice = { at: start + moved, remove: end - start, insert };
-    moved += insert.length - splice.remove;
-    return splice;
+    return { start, end: start + remove, insert };
   });
 }
 
-function widened(
-  target: EditTarget,
-  text: string,
-  change: Change,
-  { from, fixed }: { from: number; fixed: string | undefined },
-): Change {
-  if (change.insert === "") return change;
-  const newlineBefore = change.start === 0 ? -1 : text.lastIndexOf("\n", change.start - 1);
-  const lineStart = Math.max(from, newlineBefore + 1);
-  const newline = text.indexOf("\n", change.end);
-  const lineEnd = newline === -1 ? text.length : newline;
-  const runs = target.blame(lineStart, lineEnd);
-  const newlineBy = newline === -1 ? undefined : target.blame(newline, newline + 1)[0]?.edit;
-  const at = (offset: number): string | undefined =>
-    runs.find(({ start, length }) => start <= offset && offset < start + length)?.edit;
-  const before = change.start > lineStart ? at(change.start - 1) : undefined;
-  const behind = change.end < lineEnd ? at(change.end) : undefined;
-  const changed = new Set(
-    runs
-      .filter(({ start, length }) => start < change.end && start + length > change.start)
-      .map(({ edit }) => edit),
-  );
-  // In the middle of what one Edit wrote.
-  if (before !== undefined && before === behind) changed.add(before);
-  let { start, end } = change;
-  for (const run of runs.toReversed())
-    if (run.start < start && run.start + run.length >= start && isTaken(run.edit))
-      start = run.start;
-  for (const run of runs)
-    if (run.start <= end && run.start + run.length > end && isTaken(run.edit))
-      end = run.start + run.length;
-  // The newline that the Edit ended the line with is the line's.
-  if (end === newline && newlineBy !== undefined && isTaken(newlineBy)) end += 1;
-  return {
-    start,
-    end,
-    insert: text.slice(start, change.start) + change.insert + text.slice(change.end, end),
-  };
-
-  function isTaken(edit: string): boolean {
-    return edit !== fixed && changed.has(edit);
+function byLines(text: string, changes: readonly Change[]): Lines[] {
+  const all: { start: number; end: number; changes: Change[] }[] = [];
+  for (const change of changes) {
+    let last = all.at(-1);
+    if (last === undefined || change.start > last.end) {
+      const start = change.start === 0 ? 0 : text.lastIndexOf("\n", change.start - 1) + 1;
+      last = { start, end: start, changes: [] };
+      all.push(last);
+    }
+    last.changes.push(change);
+    if (change.end < last.end) continue;
+    const newline = text.indexOf("\n", change.end);
+    last.end = newline === -1 ? text.length : newline;
   }
+  return all;
+}
+
+/** Splices that make the changes and take away all of these ranges, which hold them. */
+function inTurn(origin: Origin, changes: readonly Change[], wide: readonly Range[]): Splice[] {
+  const { text } = origin;
+  const splices: Splice[] = [];
+  let shift = 0;
+  let next = 0;
+  for (const { start, end } of joined(wide)) {
+    let insert = "";
+    let at = start;
+    for (; next < changes.length && changes[next]!.end <= end; next++) {
+      const change = changes[next]!;
+      insert += text.slice(at, change.start) + change.insert;
+      at = change.end;
+    }
+    insert += text.slice(at, end);
+    splices.push(...replacing(origin, { start, end, insert }, shift));
+    shift += insert.length - (end - start);
+  }
+  return splices;
+}
+
+/**
+ * What follows a word that took another's place is put behind that one as well, which comes back there. New text goes
+ * directly behind what is seen before it: so it is put behind what it replaces, else behind the next character, which it then
+ * has in it.
+ */
+function replacing(origin: Origin, change: Change, shift: number): Splice[] {
+  const { start, end, insert } = change;
+  if (!origin.isBehindEdit(change) || !origin.canComeBehind(change))
+    return [{ at: start + shift, remove: end - start, insert }];
+  const next = end > start ? "" : origin.text[end]!;
+  const until = end + next.length;
+  return [
+    { at: until + shift, remove: 0, insert: insert + next },
+    { at: start + shift, remove: until - start, insert: "" },
+  ];
+}
+
+/** Those that meet are one. */
+function joined(ranges: readonly Range[]): Range[] {
+  const result: Range[] = [];
+  for (const range of ranges.toSorted((a, b) => a.start - b.start || a.end - b.end)) {
+    const last = result.at(-1);
+    if (last === undefined || range.start > last.end) result.push(range);
+    else result[result.length - 1] = { start: last.start, end: Math.max(last.end, range.end) };
+  }
+  return result;
 }
