@@ -1,5 +1,6 @@
 import { closeSync, existsSync, openSync, rmSync, writeSync } from "node:fs";
 import { describe, expect, test, vi } from "vitest";
+import { KumikoError } from "../src/base/index.ts";
 import { Mounted } from "./support/mounted.ts";
 
 const claude = { actor: "claude", kind: "agent" } as const;
@@ -20,6 +21,84 @@ const MAKING_EMPTY = {
     patch: `diff --git a/${path} b/${path}\nnew file mode 100644\n`,
   }),
 };
+
+describe("a file that cannot be made", () => {
+  const ways = Object.entries(MAKING);
+  const closed = new KumikoError("file_unwritable", "its folder is closed", {});
+  const full = new KumikoError("file_unwritable", "the disk is full", {});
+
+  async function expectNothingMade(mounted: Mounted, path: string): Promise<void> {
+    expect(existsSync(mounted.path(path))).toBe(false);
+    expect(await mounted.call("file_status", {}, claude)).toMatchObject({
+      files: [{ path: "before.txt", status: "synced" }],
+      conflicts: [],
+    });
+    await expect(mounted.call("block_redo", {}, claude)).rejects.toMatchObject({
+      code: "nothing_to_undo",
+    });
+    expect(await mounted.call("block_undo", {}, claude)).toMatchObject({
+      blocks: [{ path: "before.txt" }],
+    });
+    expect(mounted.read("before.txt")).toBe("before\n");
+  }
+
+  async function edited(): Promise<Mounted> {
+    const mounted = await Mounted.with({ ...OPEN, "before.txt": "before\n" });
+    const edit = { block_id: "before.txt", old: "before", new: "after" };
+    await mounted.call("block_replace", edit, claude);
+    return mounted;
+  }
+
+  test.each(ways)(
+    "%s: is refused before anything is done where the folder is closed",
+    async (tool, input) => {
+      await using mounted = await edited();
+      const { kernel } = mounted;
+      vi.spyOn(mounted.mounts.first().source.disk, "checkMakes").mockImplementation(() => {
+        throw closed;
+      });
+      const made = vi.spyOn(kernel, "createFile");
+      const refused = mounted.call(tool, input("new.txt"), claude);
+      await expect(refused).rejects.toThrow(closed.message);
+      expect(made).not.toHaveBeenCalled();
+      await expectNothingMade(mounted, "new.txt");
+    },
+  );
+
+  test.each(ways)(
+    "%s: is nobody's Edit where the disk is full, now or later",
+    async (tool, input) => {
+      await using mounted = await edited();
+      const { disk } = mounted.mounts.first().source;
+      const save = vi.spyOn(disk, "save").mockRejectedValue(full);
+      const call = { ...claude, call: "once" };
+      await expect(mounted.call(tool, input("deep/new.txt"), call)).rejects.toThrow(full.message);
+      save.mockRestore();
+      await mounted.restart();
+      await expectNothingMade(mounted, "deep/new.txt");
+      // The same call again is made anew.
+      await mounted.call(tool, input("deep/new.txt"), call);
+      expect(mounted.read("deep/new.txt")).toBe("new\n");
+      await mounted.call("block_undo", {}, claude);
+      expect(existsSync(mounted.path("deep/new.txt"))).toBe(false);
+    },
+  );
+
+  test("takes the whole patch back", async () => {
+    await using mounted = await edited();
+    const { disk } = mounted.mounts.first().source;
+    const save = disk.save.bind(disk);
+    vi.spyOn(disk, "save").mockImplementation((path, ...how) =>
+      path === "new.txt" ? Promise.reject(full) : save(path, ...how),
+    );
+    const patch = `--- a/before.txt\n+++ b/before.txt\n@@ -1 +1 @@\n-after\n+later\n${MAKING.block_apply_patch("new.txt").patch}`;
+    await expect(mounted.call("block_apply_patch", { patch }, claude)).rejects.toThrow(
+      full.message,
+    );
+    expect(mounted.read("before.txt")).toBe("after\n");
+    await expectNothingMade(mounted, "new.txt");
+  });
+});
 
 describe("the Edit that made a file", () => {
   const ways = [

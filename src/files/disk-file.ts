@@ -1,4 +1,5 @@
 import {
+  accessSync,
   closeSync,
   constants,
   linkSync,
@@ -95,6 +96,22 @@ export async function settleFolder(place: Place): Promise<void> {
   if (spot === undefined) return;
   using open = spot;
   await open.settle();
+}
+
+/** Throws why nothing can be made there, as far as that shows beforehand: whether there is room does not. */
+export function checkMakes({ folder, path }: Place): void {
+  const names = path.split("/");
+  // Folders that are missing are made in the one that is there.
+  for (let count = names.length; count > 0; count--) {
+    const spot = ifThere(() => folder.spot(names.slice(0, count).join("/")));
+    if (spot === undefined) continue;
+    using open = spot;
+    try {
+      return accessSync(open.beside("."), constants.W_OK | constants.X_OK);
+    } catch (error) {
+      throw unwritable(error, path);
+    }
+  }
 }
 
 /** Removes a file that is what was expected. */

@@ -6,6 +6,7 @@ import type { Folder, Place } from "./contained.ts";
 import type { Content } from "./content.ts";
 import { isSystemError } from "./disk-errors.ts";
 import {
+  checkMakes,
   type FileIdentity,
   type FileStat,
   move,
@@ -93,6 +94,11 @@ export class Disk {
   /** What is there, be it a file or not. */
   kindAt(path: string): Place["kind"] {
     return this.#folder.resolve(path, { follow: false }).kind;
+  }
+
+  /** Throws why no file can be made there, as far as that shows beforehand. */
+  checkMakes(path: string): void {
+    checkMakes(this.#place(path));
   }
 
   /** Undefined when there is no such file, also when a folder or a link is in its place. */

@@ -38,7 +38,7 @@ export class Making {
     return files.isFree(path) && disk.kindAt(path) === "absent";
   }
 
-  /** A new file, on disk before this resolves, and never over another. */
+  /** A new file, on disk before this resolves, and never over another. One that cannot be made is nobody's Edit. */
   async create(invocation: Invocation, path: string, content: string): Promise<MountedFile> {
     const { disk, files, writing } = this.#ports;
     return files.queue.run([`path ${path}`], async () => {
@@ -47,13 +47,30 @@ export class Making {
       if (known?.synced !== undefined) await this.#ports.refresh(known);
       if (disk.kindAt(path) === "folder") throw isFolder(path, "already_exists");
       if (!files.isFree(path) || disk.kindAt(path) !== "absent") throw isThere(path);
-      const text = textOfNew(content);
-      const file = known ?? (await files.make(path, text, invocation)).file;
-      if (known !== undefined) await this.#rewrite(invocation, known, text);
+      disk.checkMakes(path);
+      const { file, edit } = await this.#begun(invocation, path, { content });
       this.#standsAlone(file);
-      await files.queue.run([file.block], () => writing.save(file, { make: true }));
+      try {
+        await files.queue.run([file.block], () => writing.save(file, { make: true }));
+      } catch (error) {
+        await this.#ports.kernel.takeBack(edit, error);
+        await files.queue.run([file.block], () => this.#ports.records.giveUp(file));
+        throw error;
+      }
       return file;
     });
+  }
+
+  /** What is to be in a new file, in the journal. */
+  async #begun(
+    invocation: Invocation,
+    path: string,
+    { content, edit }: { readonly content: string; readonly edit?: string | undefined },
+  ): Promise<{ file: MountedFile; version: number; edit: string }> {
+    const file = this.#ports.files.at(path);
+    const text = textOfNew(content);
+    if (file === undefined) return this.#ports.files.make(path, text, invocation, edit);
+    return { file, ...(await this.#rewrite(invocation, file, text, edit)) };
   }
 
   /** The block of a new file, in an Edit or as one; there is no file before `make`. */
@@ -73,18 +90,13 @@ export class Making {
     const { files } = this.#ports;
     return files.queue.run([`path ${path}`], async () => {
       if (!this.isFree(path)) throw isThere(path);
-      const known = files.at(path);
-      const text = textOfNew(content);
-      const made =
-        known === undefined
-          ? await files.make(path, text, invocation, edit)
-          : { file: known, ...(await this.#rewrite(invocation, known, text, edit)) };
+      const made = await this.#begun(invocation, path, { content, edit });
       if (isProgram) this.#becomesProgram(made.file);
       return { block: made.file.block, version: made.version, edit: made.edit };
     });
   }
 
-  /** Makes files that were begun. */
+  /** Makes files that were begun, or throws why one cannot be made: whoever began them takes them back. */
   async make(blocks: readonly string[]): Promise<void> {
     const { files, saving } = this.#ports;
     for (const block of blocks) {
@@ -94,6 +106,10 @@ export class Making {
       this.#standsAlone(file);
     }
     await saving.saveAll(blocks);
+    for (const block of blocks) {
+      const file = files.of(block);
+      if (file?.synced === undefined && file?.unsaved !== undefined) throw file.unsaved;
+    }
   }
 
   /**

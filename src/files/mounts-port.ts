@@ -223,6 +223,7 @@ export class MountsPort implements FilePort {
       await mount.source.refresh(known);
     if (!making.isFree(path)) return undefined;
     check(mount, path, "create", invocation);
+    disk.checkMakes(path);
     return {
       name: `@${mount.name}/${path}`,
       create: (by, content, how) => mount.source.making.begin(by, path, { content, ...how }),

@@ -71,6 +71,7 @@ export class Records {
   async giveUp(file: MountedFile): Promise<void> {
     file.left = { version: await this.#ports.kernel.version(file.block) };
     file.wanted = false;
+    file.unsaved = undefined;
     this.#ports.ledger.note(file.block, file.record);
   }
 

@@ -122,7 +122,7 @@ export interface FilePort extends AsyncDisposable {
   onDisk(block: string): Promise<string | undefined>;
   /** Undefined when there is one at the path; throws when the caller may not make one there. */
   newFile(invocation: Invocation, given: string): Promise<NewFile | undefined>;
-  /** Makes files whose blocks were made as new ones. Resolves like `saved`. */
+  /** Makes files whose blocks were made as new ones; throws why one cannot be. */
   make(blocks: readonly string[]): Promise<void>;
   /** Texts that are about to be in the journal: meanwhile their files are made ready. The caller disposes of it. */
   stage(changes: readonly AboutToBe[]): Disposable | undefined;

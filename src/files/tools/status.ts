@@ -103,7 +103,7 @@ async function meantBy(
     const isMeant = (mount: Mount, path: string): boolean =>
       // What was at the folder's own place before is a file that stands badly.
       join(mount.root, path, "/").startsWith(folder);
-    return { wanted: loaded(mounts, isMeant), isMeant };
+    return { wanted: await missed(kernel, loaded(mounts, isMeant)), isMeant };
   }
   const place = await placeFor(kernel, invocation, given!, "read");
   const { source } = place.mount;
@@ -133,6 +133,17 @@ function loaded(mounts: Mounts, isMeant: Meant["isMeant"]): Meant["wanted"] {
       .toSorted()
       .map((path) => ({ mount, path })),
   );
+}
+
+/** Without the files whose making was undone: nobody misses one of those. */
+async function missed(kernel: Kernel, wanted: Meant["wanted"]): Promise<Meant["wanted"]> {
+  const meant: Pick<FoundPlace, "mount" | "path">[] = [];
+  for (const place of wanted) {
+    const file = place.mount.source.files.at(place.path);
+    const isGone = file?.isAway === true && file.damaged === undefined;
+    if (!isGone || !(await kernel.isUnmade(file.block))) meant.push(place);
+  }
+  return meant;
 }
 
 function answerOf(known: Conflict): z.input<typeof conflictAnswer> {

@@ -69,7 +69,8 @@ export class PatchEdit {
     const kernel = this.#kernel;
     const goes = this.#existing.some(({ going }) => going !== undefined);
     if (goes || this.#fresh.length > 0) await this.#tryAll();
-    if (!goes) return this.#change(undefined, fingerprint);
+    // What may still be taken back is no answer yet: it is kept when the files are there.
+    if (!goes) return this.#change(undefined, this.#fresh.length > 0 ? undefined : fingerprint);
     const edit = await kernel.newFileEdit("patches");
     const steps = this.#going().map(({ going }) => going!);
     // The answer is kept when the files are gone.
@@ -83,11 +84,11 @@ export class PatchEdit {
       for (const target of this.#fresh) edit = await this.#begin(target, edit);
       answer = await this.#changeTexts(edit, fingerprint);
       for (const target of this.#going()) await this.#go(target, answer.edit);
+      await this.#makeFiles();
     } catch (error) {
       if (edit !== undefined) await this.#kernel.takeBack(edit, error);
       throw error;
     }
-    await this.#makeFiles();
     return this.#answer(answer.edit);
   }
 
