@@ -364,6 +364,19 @@ describe("a server that cannot be used", () => {
       },
     });
     expect(performance.now() - began).toBeLessThan(30_000);
+    for (const verb of [["status"], ["serve", "--json"]])
+      expect(await home.program(verb)).toMatchObject({
+        code: 2,
+        [verb.length === 1 ? "stderr" : "stdout"]: expect.stringContaining(
+          `kill ${server.told.pid}`,
+        ),
+      });
+    const ping = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+    const agent = await home.program(["mcp"], `${ping}\n`);
+    expect(JSON.parse(agent.stdout)).toMatchObject({
+      id: 1,
+      error: { message: expect.stringContaining(`kill ${server.told.pid}`) },
+    });
     // What the server does not have can be had.
     const other = await home.program(["kernel", "new", "other", "--wait", "0"]);
     expect([other.code, other.stderr]).toEqual([0, expect.stringContaining("does not answer")]);

@@ -9,14 +9,21 @@ interface HttpRequest {
   readonly headers: { readonly [name: string]: string };
   readonly body?: string;
   readonly signal?: AbortSignal;
+  /** Milliseconds without a word. */
+  readonly patience?: number;
 }
 
 /** Asks once and gives the body of the answer. Nobody is followed elsewhere. What `fetch` is takes far longer to load. */
-export async function httpRequest(url: URL, { body, ...options }: HttpRequest): Promise<string> {
+export async function httpRequest(
+  url: URL,
+  { body, patience = PATIENCE, ...options }: HttpRequest,
+): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const asked = request(url, { ...options, agent: false, timeout: PATIENCE }, resolve);
+  const asked = request(url, { ...options, agent: false, timeout: patience }, resolve);
   asked.on("error", reject);
-  asked.on("timeout", () => asked.destroy(new Error(`${url.href} is silent`)));
+  asked.on("timeout", () =>
+    asked.destroy(Object.assign(new Error(`${url.href} is silent`), { code: "ETIMEDOUT" })),
+  );
   asked.end(body);
   const answer = await promise;
   const { statusCode = 0 } = answer;

@@ -20,6 +20,8 @@ export interface ServerNote {
 /** How long a server may take between taking its lock and saying where it is. */
 const STARTING = 10_000;
 const RETRY = 50;
+/** How long one that runs may take to say that it does: its process may have been stopped. */
+const SILENCE = 5_000;
 
 /** A home's one server is whoever holds this; the system drops it with the process. */
 export async function lockHome(home: string, command: string): Promise<Disposable> {
@@ -74,10 +76,39 @@ export async function serves(home: string, { pid, since }: ServerNote): Promise<
   return now?.pid === pid && now.since === since;
 }
 
+/** Throws when the server of a home does not say a word, so that nobody waits for an answer that may rightly be long in coming. */
+export async function checkAnswers(
+  home: string,
+  note: ServerNote,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { httpRequest } = await import("./http-request.ts");
+  const asked = { method: "GET", headers: {}, patience: SILENCE } as const;
+  try {
+    await httpRequest(new URL("/healthz", note.url), { ...asked, ...(signal && { signal }) });
+  } catch (error) {
+    throw unanswered(home, note, error);
+  }
+}
+
+export function unanswered(home: string, { url, pid }: ServerNote, cause: unknown): KumikoError {
+  return new KumikoError(
+    "unreachable",
+    `The server of ${home} at ${url} (process ${pid}) does not answer. Wait for it, or stop it: kill ${pid}`,
+    { home, url, pid },
+    { cause },
+  );
+}
+
+/** Whether a server is there and says nothing, also to whoever asks it again. */
+export function isSilent({ cause }: KumikoError): boolean {
+  return cause instanceof Error && "code" in cause && cause.code === "ETIMEDOUT";
+}
+
 /** Asks the server of a home, as its owner. */
 export async function askServer(
   home: string,
-  { url }: ServerNote,
+  note: ServerNote,
   method: "GET" | "POST",
   path: string,
   { body, signal }: { readonly body?: unknown; readonly signal?: AbortSignal } = {},
@@ -93,14 +124,11 @@ export async function askServer(
     ...(body !== undefined && { body: JSON.stringify(body) }),
   };
   const { httpRequest } = await import("./http-request.ts");
+  await checkAnswers(home, note, signal);
   // A server that has moved on elsewhere is not followed with a token.
-  const said = await httpRequest(new URL(path, url), request).catch((error: unknown) => {
-    throw new KumikoError(
-      "unreachable",
-      `The server at ${url} does not answer.`,
-      { url },
-      { cause: error },
-    );
+  const asked = httpRequest(new URL(path, note.url), request);
+  const said = await asked.catch((error: unknown) => {
+    throw unanswered(home, note, error);
   });
   const answer = JSON.parse(said) as { error?: ReturnType<KumikoError["toJSON"]> };
   if (answer.error === undefined) return answer;

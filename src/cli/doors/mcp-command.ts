@@ -3,7 +3,7 @@ import { setTimeout as later } from "node:timers/promises";
 import type { Readable, Writable } from "node:stream";
 import { actorName, fitting, homeFolder } from "../../app/index.ts";
 import type { RegisteredFolder } from "../../app/folders.ts";
-import { findServer, type ServerNote } from "../../app/running.ts";
+import { checkAnswers, findServer, type ServerNote } from "../../app/running.ts";
 import type { RunningServer } from "../../app/server.ts";
 import { KumikoError } from "../../base/index.ts";
 import { exitCode } from "../exit-code.ts";
@@ -121,6 +121,7 @@ class Settling {
     await this.hostUnlessFound();
     const note = await findServer(this.#place);
     if (note === undefined) throw gone();
+    await checkAnswers(this.#place, note);
     const named = this.#flags.kernel;
     const { kernel, folder } =
       named === undefined ? await this.#registered(note) : { kernel: named, folder: undefined };

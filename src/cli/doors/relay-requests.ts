@@ -1,4 +1,5 @@
 import { Agent, type IncomingMessage, request as httpRequest } from "node:http";
+import { isSilent } from "../../app/running.ts";
 import { KumikoError } from "../../base/index.ts";
 
 export interface RelayTarget {
@@ -73,6 +74,7 @@ export async function textOf(response: IncomingMessage): Promise<string> {
 
 /** The way to the server broke off, or there was none. */
 export function isLost(error: unknown): boolean {
+  if (error instanceof KumikoError && isSilent(error)) return false;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   return ["ECONNREFUSED", "ECONNRESET", "EPIPE", "unreachable", "closing"].includes(code);
 }

@@ -36,7 +36,7 @@ export function homeHint({ code, facts }: KumikoError): string | undefined {
     case "unreachable":
       return typeof facts["pid"] !== "number"
         ? undefined
-        : `It has the kernel, so nothing was done here. Wait for it, or stop it: kill ${facts["pid"]}`;
+        : "It has the kernel, so nothing was done here.";
     case "offline":
       return facts["sent"] === true
         ? "`kumiko status` says whether a server runs again. With the same --call-id a change is made once, however often it is asked for."

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HomeFolder } from "../../app/index.ts";
 import type { LocalOptions } from "../../app/local.ts";
-import { findServer, serves, type ServerNote } from "../../app/running.ts";
+import { findServer, serves, type ServerNote, unanswered } from "../../app/running.ts";
 import { KumikoError } from "../../base/index.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Access, How } from "./access.ts";
@@ -147,7 +147,7 @@ async function found(terminal: Terminal, opening: Opening, waiting: Waiting): Pr
         continue;
       const over = performance.now() >= until;
       if (error.code === "offline" && note !== undefined) {
-        if (over) silent = unanswered(note, home, error);
+        if (over) silent = unanswered(home.place, note, error);
         continue;
       }
       if (error.code !== "in_use") throw error;
@@ -198,17 +198,4 @@ async function entered(access: Access, enter: (access: Access) => Promise<void>)
   await enter(access);
   opening.move();
   return access;
-}
-
-function unanswered(
-  { url, pid }: ServerNote,
-  { place }: HomeFolder,
-  cause: KumikoError,
-): KumikoError {
-  return new KumikoError(
-    "unreachable",
-    `The server of ${place} at ${url} (process ${pid}) does not answer.`,
-    { home: place, url, pid },
-    { cause },
-  );
 }
