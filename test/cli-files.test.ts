@@ -9,9 +9,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { type RunningServer, startServer } from "../src/app/server.ts";
+import { KumikoError } from "../src/base/index.ts";
 import { connect } from "../src/client/index.ts";
+import { Disk } from "../src/files/disk.ts";
 import { type Home, temporaryHome } from "./support/kumiko.ts";
 
 const THREE = "one\ntwo\nthree\n";
@@ -601,7 +603,12 @@ describe.each(ways)("files by the command line (%s)", (way) => {
 
     const broken = await project.run(["edit", "main.ts"], project.src, { EDITOR: "false" });
     expect(broken).toMatchObject({ code: 2, out: "main.ts is as it was\n" });
-    expect(broken.err).toContain("the editor (false) ended with 1");
+    expect(broken.err).toContain("the editor (false) ended with 1; it saved nothing");
+    const half = project.editor("half", `echo half >> "$1"; exit 1`);
+    expect(await project.run(["edit", "half.ts"], project.src, half)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("ended with 1; what it saved is taken in"),
+    });
     const unknown = { EDITOR: "nosucheditor" };
     const missing = await project.run(["edit", "main.ts"], project.src, unknown);
     expect(missing).toMatchObject({ code: 2 });
@@ -620,6 +627,35 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     });
     expect(folder).toMatchObject({ error: { message: expect.stringContaining("is a folder") } });
     expect(existsSync(marker)).toBe(false);
+  });
+
+  test("a person is told that the file was deleted while they edited it, and keeps the others' lines", async () => {
+    await using project = await Project.make(way);
+    await project.fine(["mount", "."]);
+    const gone = `rm ${project.path("src/main.ts")}; sed -i 's/two/TWO/' "$1"`;
+    const { out } = await project.run(["edit", "main.ts"], project.src, project.editor("a", gone));
+    expect(out).toContain("main.ts had been deleted meanwhile: it is made again.\n");
+    expect(project.read("src/main.ts")).toBe("one\nTWO\nthree\n");
+    expect(await project.fine(["blame", "src/main.ts"])).toMatch(
+      /1 disk .*\| one\n.*2 ann .*\| TWO\n.*3 disk .*\| three/,
+    );
+    const again = gone.replace("two/TWO", "TWO/2");
+    const answer = await project.json(["edit", "main.ts"], project.src, project.editor("b", again));
+    expect(answer).toMatchObject({ ok: true, remade: true });
+  });
+
+  test("a person is told that what they saved in an editor is not on disk", async () => {
+    await using project = await Project.make(way);
+    await project.fine(["mount", "."]);
+    using _ = vi
+      .spyOn(Disk.prototype, "save")
+      .mockRejectedValue(new KumikoError("file_unwritable", "The disk is full.", {}));
+    const sed = project.editor("sed", `echo more >> "$1"`);
+    const { out } = await project.run(["edit", "main.ts"], project.src, sed);
+    expect(out).toContain("main.ts is not on disk as it should be: The disk is full.");
+    expect(await project.json(["edit", "main.ts"], project.src, sed)).toMatchObject({
+      unsaved: [{ why: "The disk is full." }],
+    });
   });
 });
 

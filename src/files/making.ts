@@ -6,6 +6,7 @@ import type { MountedFiles } from "./mounted-files.ts";
 import type { Records } from "./records.ts";
 import { isFolder, isThere } from "./refusals.ts";
 import type { Saving } from "./saving.ts";
+import { linesTo } from "./syncing.ts";
 import { afterSaving, PLAIN } from "./text-form.ts";
 import type { Writing } from "./writing.ts";
 
@@ -24,6 +25,13 @@ export interface MakingPorts {
   refresh(file: MountedFile): Promise<unknown>;
 }
 
+interface Beginning {
+  readonly content: string;
+  readonly edit?: string | undefined;
+  /** Whether it was made of what the block says. */
+  readonly isEdited?: boolean;
+}
+
 /** Files that come to be because somebody wants them: new ones, and those of blocks whose files went. */
 export class Making {
   readonly #ports: MakingPorts;
@@ -38,8 +46,16 @@ export class Making {
     return files.isFree(path) && disk.kindAt(path) === "absent";
   }
 
-  /** A new file, on disk before this resolves, and never over another. One that cannot be made is nobody's Edit. */
-  async create(invocation: Invocation, path: string, content: string): Promise<MountedFile> {
+  /**
+   * A new file, on disk before this resolves, and never over another. One that cannot be made is nobody's Edit. What was
+   * made of the text of one that is gone keeps its authors (`isEdited`).
+   */
+  async create(
+    invocation: Invocation,
+    path: string,
+    content: string,
+    { isEdited = false } = {},
+  ): Promise<MountedFile> {
     const { disk, files, writing } = this.#ports;
     return files.queue.run([`path ${path}`], async () => {
       const known = files.at(path);
@@ -48,7 +64,7 @@ export class Making {
       if (disk.kindAt(path) === "folder") throw isFolder(path, "already_exists");
       if (!files.isFree(path) || disk.kindAt(path) !== "absent") throw isThere(path);
       disk.checkMakes(path);
-      const { file, edit } = await this.#begun(invocation, path, { content });
+      const { file, edit } = await this.#begun(invocation, path, { content, isEdited });
       this.#standsAlone(file);
       try {
         await files.queue.run([file.block], () => writing.save(file, { make: true }));
@@ -65,12 +81,13 @@ export class Making {
   async #begun(
     invocation: Invocation,
     path: string,
-    { content, edit }: { readonly content: string; readonly edit?: string | undefined },
+    beginning: Beginning,
   ): Promise<{ file: MountedFile; version: number; edit: string }> {
+    const { content, edit } = beginning;
     const file = this.#ports.files.at(path);
     const text = textOfNew(content);
     if (file === undefined) return this.#ports.files.make(path, text, invocation, edit);
-    return { file, ...(await this.#rewrite(invocation, file, text, edit)) };
+    return { file, ...(await this.#rewrite(invocation, file, { ...beginning, content: text })) };
   }
 
   /** The block of a new file, in an Edit or as one; there is no file before `make`. */
@@ -158,8 +175,7 @@ export class Making {
   async #rewrite(
     invocation: Invocation,
     file: MountedFile,
-    content: string,
-    inEdit?: string,
+    { content, edit: inEdit, isEdited = false }: Beginning,
   ): Promise<{ block: string; version: number; edit: string }> {
     const { block } = file;
     file.form = undefined;
@@ -171,7 +187,10 @@ export class Making {
       isAllowed: true,
       makes: () => true,
       edit: inEdit,
-      translate: (target) => [{ at: 0, remove: target.read().length, insert: content }],
+      translate: (target) =>
+        isEdited
+          ? linesTo(target, content)
+          : [{ at: 0, remove: target.read().length, insert: content }],
       answer: ({ edit, changes }) => ({ block, version: changes[0]!.version, edit }),
     });
   }

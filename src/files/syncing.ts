@@ -309,11 +309,7 @@ export class Syncing {
     return this.#ports.kernel.editFiles(invocation, {
       blocks: [file.block],
       operation: "change",
-      translate: (target) => {
-        const memory = target.read();
-        return mergeTexts({ base: memory, memory, disk: text }, whenBothChanged("read_write"))
-          .splices;
-      },
+      translate: (target) => linesTo(target, text),
       answer: ({ changes }) => changes[0]!.version,
     });
   }
@@ -329,6 +325,13 @@ export class Syncing {
     const conflicts = merged.conflicts.map((each) => ({ ...each, mine: writers(each) }));
     return { ...merged, conflicts };
   }
+}
+
+/** What makes a block say that, by as few lines as it takes. */
+export function linesTo(target: EditTarget, text: string): Merged["splices"] {
+  const memory = target.read();
+  const texts = { base: memory, memory, disk: text };
+  return mergeTexts(texts, whenBothChanged("read_write")).splices;
 }
 
 type MergedFile = Omit<Merged, "conflicts"> & { readonly conflicts: readonly FoundConflict[] };

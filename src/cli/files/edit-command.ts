@@ -4,6 +4,7 @@ import { KumikoError } from "../../base/index.ts";
 import { printJson, styled } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import { type FileConflict, printConflict } from "../home/file-answer.ts";
+import { printUnsaved } from "../home/tool-answer.ts";
 import { printHistory } from "../home/history-answer.ts";
 import type { HomeFlags } from "../home/options.ts";
 import { bold, dim } from "../home/paint.ts";
@@ -28,6 +29,18 @@ interface Opened {
 interface Merged {
   readonly version: number;
   readonly merged: boolean;
+  /** The file had been deleted meanwhile, and is there again. */
+  readonly remade?: true;
+  /** What is not on disk although it was merged. */
+  readonly unsaved?: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** What became of what the editor saved. */
+interface Edited {
+  /** Why the editor failed. */
+  readonly failure: string | undefined;
+  readonly remade: boolean;
+  readonly unsaved: NonNullable<Merged["unsaved"]>;
 }
 
 interface Entry {
@@ -36,7 +49,7 @@ interface Entry {
 }
 
 interface Status {
-  readonly files: readonly { readonly block_id?: string }[];
+  readonly files: readonly { readonly block_id?: string; readonly status: string }[];
   readonly conflicts: readonly FileConflict[];
 }
 
@@ -57,7 +70,13 @@ export async function editFile(
   const opened = await open(terminal, file, flags);
   const editor = editorOf(terminal);
   await using copy = await EditedCopy.make(file, opened.version === 0 ? undefined : opened.text);
-  const failure = await edited(terminal, { editor, copy, file, opened, flags });
+  const { failure, remade, ...done } = await edited(terminal, {
+    editor,
+    copy,
+    file,
+    opened,
+    flags,
+  });
   if (failure !== undefined) await terminal.complain(`kumiko: ${failure}\n`);
   const tell = async (kernel: OpenKernel, caller: Caller): Promise<number> => {
     const ask = <Answer>(tool: string, input: { readonly [name: string]: unknown }) =>
@@ -69,6 +88,7 @@ export async function editFile(
       throw error;
     });
     const block_id = status.files[0]?.block_id;
+    const unsaved = status.files[0]?.status === "synced" ? [] : done.unsaved;
     const history =
       block_id === undefined
         ? { versions: [] }
@@ -86,6 +106,8 @@ export async function editFile(
         counted_from: 0,
         ...facts,
         ...ended,
+        ...(remade && { remade }),
+        ...(unsaved.length > 0 && { unsaved }),
         versions,
         conflicts,
       });
@@ -93,6 +115,8 @@ export async function editFile(
       const shown = await withShownPaths(terminal, kernel, conflicts);
       const lines = [
         ...told(terminal, name, version, versions, caller.actor),
+        ...(remade ? [`${name} had been deleted meanwhile: it is made again.`] : []),
+        ...printUnsaved(terminal, await withShownPaths(terminal, kernel, unsaved)),
         ...shown.flatMap((each) => ["", ...printConflict(terminal, each)]),
       ];
       await terminal.print(`${lines.join("\n")}\n`);
@@ -140,8 +164,10 @@ interface Session {
 async function edited(
   terminal: Terminal,
   { editor, copy, file, opened, flags }: Session,
-): Promise<string | undefined> {
+): Promise<Edited> {
   let last = opened;
+  let remade = false;
+  let unsaved: Edited["unsaved"] = [];
   const merge = async (): Promise<void> => {
     const text = await copy.read();
     if (text === undefined || text === last.text) return;
@@ -150,17 +176,19 @@ async function edited(
     const save = (kernel: OpenKernel, caller: Caller): Promise<Merged> =>
       callFileTool(kernel, caller, "file_merge", input);
     const saving = withKernel(terminal, flags, COMMAND, save, { path: file });
-    const { version, merged } = await saving;
+    const { version, merged, ...done } = await saving;
     last = { text, version, isOwn: merged };
+    remade ||= done.remade === true;
+    unsaved = done.unsaved ?? [];
   };
   let merging = Promise.resolve();
-  let failure: string | undefined;
+  let failed: ((isSaved: boolean) => string) | undefined;
   {
     // One that fails is made again at the next save, or at the end, where it is told.
     using _ = copy.onSaved(() => {
       merging = merging.then(merge).catch(() => undefined);
     });
-    failure = await waitForEditor(terminal, editor, copy.path);
+    failed = await waitForEditor(terminal, editor, copy.path);
   }
   await merging;
   try {
@@ -170,15 +198,15 @@ async function edited(
     await terminal.complain(`kumiko: what you wrote is kept in ${copy.path}\n`);
     throw error;
   }
-  return failure;
+  return { failure: failed?.(last !== opened), remade, unsaved };
 }
 
-/** Ctrl-C is the editor's. Gives what to tell when it failed. */
+/** Ctrl-C is the editor's. Gives what to tell when it failed, by whether something was saved. */
 async function waitForEditor(
   terminal: Terminal,
   editor: string,
   file: string,
-): Promise<string | undefined> {
+): Promise<((isSaved: boolean) => string) | undefined> {
   using _ = terminal.interruption();
   const child = spawn("sh", ["-c", `${editor} "$@"`, editor, file], {
     cwd: terminal.folder,
@@ -189,8 +217,9 @@ async function waitForEditor(
   if (code === 0) return undefined;
   // The shell's word for a program that it does not find.
   if (code === 127)
-    return `the editor (${editor}) was not found: set $VISUAL or $EDITOR to another`;
-  return `the editor (${editor}) ended with ${code ?? signal}; what it saved is taken in`;
+    return () => `the editor (${editor}) was not found: set $VISUAL or $EDITOR to another`;
+  return (isSaved) =>
+    `the editor (${editor}) ended with ${code ?? signal}; ${isSaved ? "what it saved is taken in" : "it saved nothing"}`;
 }
 
 function editorOf({ environment }: Terminal): string {

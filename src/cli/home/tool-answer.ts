@@ -80,7 +80,7 @@ function printSaved(terminal: Terminal, { saved }: Answer): string[] {
 }
 
 /** What is not on disk although the edit stands. */
-function printUnsaved(terminal: Terminal, unsaved: unknown): string[] {
+export function printUnsaved(terminal: Terminal, unsaved: unknown): string[] {
   // A file is called by its path here, in the place of its block.
   const files = unsaved as readonly (Partial<UnsavedFile> &
     Pick<UnsavedFile, "block_id" | "why">)[];

@@ -32,6 +32,10 @@ export const fileMerge = defineTool({
     block_id: z.string().optional().describe("absent while there is no such file"),
     version: z.int().describe("0 while there is no such file"),
     merged: z.boolean().describe("whether the file now says something else than your text"),
+    remade: z
+      .literal(true)
+      .optional()
+      .describe("the file had been deleted since you read it: it is made again"),
     status: fileStatus,
   }),
   examples: [
@@ -52,12 +56,13 @@ export const fileMerge = defineTool({
       return { path, version: 0, merged: false, status: await mount.statusOf(path) };
     const { block } = isThere
       ? await source.mergeIn(invocation, path, made)
-      : await source.making.create(invocation, path, text);
+      : await source.making.create(invocation, path, text, { isEdited: base !== "" });
     tellUnsaved(kernel, invocation, [block]);
     const { version, text: now } = await kernel.read(block);
     kernel.readers.show(invocation, block, version);
     const status = await mount.statusOf(path);
-    return { path, block_id: block, version, merged: now !== text, status };
+    const remade = !isThere && base_version > 0 && { remade: true as const };
+    return { path, block_id: block, version, merged: now !== text, ...remade, status };
   },
 });
 
