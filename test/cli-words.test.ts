@@ -81,6 +81,15 @@ describe("what the command says of files", () => {
     expect((await run("undo")).out).toMatch(
       /^undid \S+ of ann .*\nmade\.txt is now version 2\n {2}the file is gone again: that Edit had made it\n---/,
     );
+    const own = ["block", "replace", "u.txt", "--old", "two", "--new", "three"];
+    await run(...own);
+    rmSync(join(folder, "u.txt"));
+    expect((await run("undo", "u.txt")).out).toContain(
+      "u.txt is now version 6\n  the file had been deleted; it is there again\n",
+    );
+    await run(...own);
+    await run("block", "replace", "u.txt", "--old", "three", "--new", "six", "--actor", "claude");
+    expect((await run("undo")).out).toMatch(/^undid \S+ of ann .*: nothing changed by that\n/);
     const help = (await run("undo", "--help")).out;
     expect(help).toContain("[edit-or-block-or-path]");
     expect(help).not.toMatch(/block_|file_/);

@@ -131,13 +131,14 @@ export class Making {
 
   /**
    * Brings files back whose blocks were given a text of earlier days. One without text was none before, unless it is what
-   * was made or `asked` for.
+   * was made or `asked` for. Gives those that are there again: where files are saved by hand, it is so then.
    */
   async restore(
     blocks: readonly string[],
     mayMake: (path: string) => boolean,
     asked: ReadonlySet<string> = new Set(),
-  ): Promise<void> {
+  ): Promise<string[]> {
+    const wanted: string[] = [];
     const { kernel, disk, files, records, saving } = this.#ports;
     for (const block of blocks) {
       const file = files.of(block);
@@ -155,9 +156,11 @@ export class Making {
         if (!mayMake(file.path)) return;
         records.leave(file);
         records.want(file);
+        wanted.push(block);
       });
     }
     await saving.saveAll(blocks);
+    return wanted.filter((block) => files.of(block)?.synced !== undefined);
   }
 
   /** Noted at once: who makes its file may be the next process. */

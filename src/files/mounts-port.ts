@@ -158,13 +158,14 @@ export class MountsPort implements FilePort {
     { kind = "person" }: Invocation,
     blocks: readonly string[],
     asked?: ReadonlySet<string>,
-  ): Promise<void> {
-    for (const [mount, own] of this.#byMount(blocks))
-      await mount?.source.making.restore(
-        own,
-        (path) => mount.decide(path, "create", kind).decision === "allow",
-        asked,
-      );
+  ): Promise<Set<string>> {
+    const made = new Set<string>();
+    for (const [mount, own] of this.#byMount(blocks)) {
+      if (mount === undefined) continue;
+      const mayMake = (path: string) => mount.decide(path, "create", kind).decision === "allow";
+      for (const block of await mount.source.making.restore(own, mayMake, asked)) made.add(block);
+    }
+    return made;
   }
 
   async going(

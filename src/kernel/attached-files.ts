@@ -6,6 +6,11 @@ import type { FilePort, PlannedFlip, PlannedGoing } from "./files-port.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Flipped } from "./undo.ts";
 
+export interface FlippedFiles extends Flipped {
+  /** Those of its blocks whose files were gone and were made again. */
+  readonly back: ReadonlySet<string>;
+}
+
 /** The folders of a kernel, once it has some: whoever changes blocks is answered when their files are saved. */
 export class AttachedFiles {
   readonly #kernel: string;
@@ -99,14 +104,14 @@ export class AttachedFiles {
   }
 
   /** An Edit was undone or redone: saves what its blocks say now. */
-  async flipped(invocation: Invocation, flipped: Flipped): Promise<Flipped> {
+  async flipped(invocation: Invocation, flipped: Flipped): Promise<FlippedFiles> {
     const blocks = flipped.blocks.map(({ block }) => block);
     // What was deleted is not to be made again for its text.
     const restored = flipped.blocks.flatMap(({ block, file }) => (file === "deletes" ? [] : block));
     await this.#port?.flipped(flipped.flipped, flipped.active);
-    await this.#port?.restored(invocation, restored);
+    const back = (await this.#port?.restored(invocation, restored)) ?? new Set();
     this.tellUnsaved(invocation, blocks);
-    return flipped;
+    return { ...flipped, back };
   }
 
   /** An Edit was taken back that was not done whole: its files are to be what they were, and none is to be made. */

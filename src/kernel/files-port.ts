@@ -134,13 +134,13 @@ export interface FilePort extends AsyncDisposable {
   away(blocks: readonly string[]): ReadonlySet<string>;
   /**
    * The same for blocks that got a text of earlier days: files of theirs that are not there any more are made again. Without
-   * text only those that were `asked` for, and what an Edit made that was done again.
+   * text only those that were `asked` for, and what an Edit made that was done again. Gives those that were made.
    */
   restored(
     invocation: Invocation,
     blocks: readonly string[],
     asked?: ReadonlySet<string>,
-  ): Promise<void>;
+  ): Promise<ReadonlySet<string>>;
   /**
    * Looks whether a file can be deleted or, with `to`, moved there. Throws when it cannot, or the caller may not;
    * undefined when what is given is no file.

@@ -40,7 +40,7 @@ export type { Gap, Purged, PurgePreview, PurgeRequest } from "./purge/purge.ts";
 export type { DamageReport } from "./quarantine.ts";
 export type { BlockText } from "./reading.ts";
 export type { Follower, Known, OpenedReplica, ReplicaFrame, ReplicaUpdate } from "./replicas.ts";
-export type { Flipped } from "./undo.ts";
+export type { FlippedFiles } from "./attached-files.ts";
 export type { FoundLine, TextQuery } from "../base/search/index.ts";
 export { Kernel, type NamedValues } from "./kernel.ts";
 export type { FileFinding, FileIndex, FileReading, IdentifiedFile, Store } from "./ports.ts";

@@ -28,7 +28,8 @@ import type { Replicas } from "./replicas.ts";
 import type { Retention } from "./retention.ts";
 import type { Search } from "./search/search.ts";
 import type { ToolFilterSetting } from "./tool-filter.ts";
-import type { Flipped, UndoRequest } from "./undo.ts";
+import type { FlippedFiles } from "./attached-files.ts";
+import type { UndoRequest } from "./undo.ts";
 import { authorsUntil, measureUsage, type Usage } from "./usage.ts";
 
 /** Each is put whole, and kept when that resolves. */
@@ -394,7 +395,7 @@ export class Kernel implements AsyncDisposable {
   }
 
   /** Switches an Edit off in all its blocks: the one named, or the newest of an actor. */
-  async undo(invocation: Invocation, request: UndoRequest): Promise<Flipped> {
+  async undo(invocation: Invocation, request: UndoRequest): Promise<FlippedFiles> {
     await this.#checkWritable();
     return this.#flip("undo", invocation, request);
   }
@@ -410,7 +411,7 @@ export class Kernel implements AsyncDisposable {
   }
 
   /** Switches it on again: the one named, or the one that the actor undid last. */
-  async redo(invocation: Invocation, request: UndoRequest): Promise<Flipped> {
+  async redo(invocation: Invocation, request: UndoRequest): Promise<FlippedFiles> {
     await this.#checkWritable();
     return this.#flip("redo", invocation, request);
   }
@@ -455,7 +456,11 @@ export class Kernel implements AsyncDisposable {
     await this.#parts.close();
   }
 
-  #flip(what: "undo" | "redo", invocation: Invocation, request: UndoRequest): Promise<Flipped> {
+  #flip(
+    what: "undo" | "redo",
+    invocation: Invocation,
+    request: UndoRequest,
+  ): Promise<FlippedFiles> {
     const { files, undo } = this.#parts;
     return files.during(async () =>
       files.flipped(invocation, await undo.flip(what, invocation, request)),

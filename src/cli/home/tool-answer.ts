@@ -113,28 +113,40 @@ interface FlippedBlock {
   readonly version: number;
   readonly diff: string;
   readonly stayed: number;
-  readonly file?: "moves" | "deletes";
-  readonly made?: boolean;
+  readonly file?: "moves" | "deletes" | undefined;
+  readonly made?: boolean | undefined;
+  readonly back?: true | undefined;
 }
 
 function printFlip(terminal: Terminal, what: string, answer: Answer): string[] {
   const blocks = answer["blocks"] as readonly FlippedBlock[];
+  const nothing = blocks.every(isAsBefore) ? ": nothing changed by that" : "";
   return [
-    `${what} ${bold(terminal, answer["flipped"])} of ${String(answer["actor"])} ${dim(terminal, `edit ${String(answer["edit"])}`)}`,
-    ...blocks.flatMap(({ block_id, version, diff, stayed, file, made }) => [
+    `${what} ${bold(terminal, answer["flipped"])} of ${String(answer["actor"])} ${dim(terminal, `edit ${String(answer["edit"])}`)}${nothing}`,
+    ...blocks.flatMap(({ block_id, version, diff, stayed, file, made, back }) => [
       `${bold(terminal, block_id)} is now version ${version}`,
       ...(made === false ? ["  the file is gone again: that Edit had made it"] : []),
       ...(made === true ? ["  the file is back"] : []),
+      ...(back === true ? ["  the file had been deleted; it is there again"] : []),
       ...(stayed > 0
         ? [
             `  ${stayed} characters of it stay as they are: others have removed or replaced them since`,
           ]
         : []),
       ...(file === undefined ? [] : [`  ${fileFlipped(file, answer)}`]),
-      ...(diff === "" && file === undefined && made === undefined ? ["  no text changed"] : []),
+      ...(nothing === "" && isAsBefore({ diff, file, made, back }) ? ["  no text changed"] : []),
       ...(diff === "" ? [] : diffLines(terminal, diff)),
     ]),
   ];
+}
+
+function isAsBefore({
+  diff,
+  file,
+  made,
+  back,
+}: Pick<FlippedBlock, "diff" | "file" | "made" | "back">): boolean {
+  return diff === "" && file === undefined && made === undefined && back === undefined;
 }
 
 function fileFlipped(file: "moves" | "deletes", { edit }: Answer): string {

@@ -227,9 +227,10 @@ function becoming({ deleted, moved_to: to }: Answer, dry: boolean): string {
 
 function flipText(what: keyof typeof flips, { edit, flipped, actor, blocks }: Answer): string {
   const rows = (blocks as readonly Answer[]).flatMap(
-    ({ block_id, path, version, diff, stayed, file, made }) => [
+    ({ block_id, path, version, diff, stayed, file, made, back }) => [
       ...(made === false ? [`${text(path)} is deleted: that Edit had made it.`] : []),
       ...(made === true ? [`${text(path)} is there again.`] : []),
+      ...(back === true ? [`${text(path)} had been deleted; it is there again.`] : []),
       ...(file === undefined ? [] : [`${text(path)} ${flips[what][file as "moves" | "deletes"]}.`]),
       `${text(path ?? block_id)} is now version ${text(version)}${diff === "" ? ", its text is unchanged" : ":"}`,
       ...(diff === "" ? [] : [text(diff)]),
@@ -240,7 +241,15 @@ function flipText(what: keyof typeof flips, { edit, flipped, actor, blocks }: An
         : []),
     ],
   );
-  return [`${what} ${text(flipped)} of ${text(actor)} (edit ${text(edit)}).`, ...rows].join("\n");
+  const nothing = (blocks as readonly Answer[]).every(isAsBefore)
+    ? " Nothing changed by that."
+    : "";
+  const head = `${what} ${text(flipped)} of ${text(actor)} (edit ${text(edit)}).${nothing}`;
+  return [head, ...rows].join("\n");
+}
+
+function isAsBefore({ diff, file, made, back }: Answer): boolean {
+  return diff === "" && file === undefined && made === undefined && back === undefined;
 }
 
 /** What there is, with some space between. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { KumikoError } from "../../base/index.ts";
-import type { Flipped, Invocation, Kernel } from "../../kernel/index.ts";
+import type { FlippedFiles, Invocation, Kernel } from "../../kernel/index.ts";
 import { writing } from "../define-tool.ts";
 
 export const flipInput = {
@@ -28,6 +28,7 @@ export const flipAnswer = z.strictObject({
         .boolean()
         .optional()
         .describe("the Edit makes this file: true, it is there again; false, it is deleted"),
+      back: z.literal(true).optional().describe("the file had been deleted; it is there again"),
       stayed: z
         .int()
         .describe(
@@ -41,7 +42,7 @@ export const flipAnswer = z.strictObject({
 export async function showFlipped(
   kernel: Kernel,
   invocation: Invocation,
-  { edit, flipped, actor: author, blocks }: Flipped,
+  { edit, flipped, actor: author, blocks, back }: FlippedFiles,
 ): Promise<z.input<typeof flipAnswer>> {
   for (const { block, version } of blocks) {
     if (kernel.readers.shown(invocation, block) === version - 1) {
@@ -57,6 +58,7 @@ export async function showFlipped(
         ...(path !== undefined && { path }),
         ...rest,
         ...(made !== undefined && { made }),
+        ...(made === undefined && back.has(block) && { back: true as const }),
       };
     }),
   );
