@@ -93,6 +93,48 @@ describe("block tools", () => {
     await kernel[Symbol.asyncDispose]();
   });
 
+  test("what one did oneself is not told as what others changed", async () => {
+    const { kernel, call } = await workshop();
+    const { block_id } = await call("ann", "block_create", {
+      role: "user",
+      kind: "text",
+      content: "one\n",
+    });
+    const read = () => call("claude", "block_read", { block_id });
+    const append = (actor: string, text: string) =>
+      call(actor, "block_append", { block_id, text, flush: true });
+    const replace = (old: string) => call("claude", "block_replace", { block_id, old, new: "x" });
+    await read();
+    await append("claude", "mine\n");
+    expect(await replace("one")).toMatchObject({ version: 3, since: "" });
+    await append("claude", "before\n");
+    await append("ann", "theirs\n");
+    await append("claude", "behind\n");
+    const { since } = await replace("mine");
+    expect(since).toMatch(/^--- version 4\t\n\+\+\+ version 5\t\n/);
+    expect(String(since).match(/^\+[a-z].*$/gm)).toEqual(["+theirs"]);
+    await kernel[Symbol.asyncDispose]();
+  });
+
+  test("what another session did in the same name is told", async () => {
+    const { kernel, call } = await workshop();
+    const { block_id } = await call("ann", "block_create", {
+      role: "user",
+      kind: "text",
+      content: "one\n",
+    });
+    const agent = (reader: string) => ({ actor: "claude", kind: "agent", reader }) as const;
+    const run = (reader: string, tool: string, input: object) =>
+      new ToolRegistry(blockTools).execute(kernel, tool, agent(reader), { block_id, ...input });
+    await run("first", "block_read", {});
+    await run("second", "block_append", { text: "theirs\n", flush: true });
+    const edit = { old: "one", new: "x" };
+    expect(await run("first", "block_replace", edit)).toMatchObject({
+      since: expect.stringContaining("+theirs"),
+    });
+    await kernel[Symbol.asyncDispose]();
+  });
+
   test.each([
     ["tells all that others changed", 1, undefined],
     ["shows too little of what others changed to go on with", 2_000, "base_required"],

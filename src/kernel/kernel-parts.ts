@@ -80,7 +80,7 @@ export class KernelParts {
   readonly #documents: LiveDocuments;
   readonly #upkeep: Upkeep;
   readonly #door: CommitDoor;
-  readonly #own = new OwnEdits();
+  readonly own = new OwnEdits();
   #edits = 0;
 
   constructor(options: KernelOptions, head: number, life: KernelLife) {
@@ -159,7 +159,7 @@ export class KernelParts {
       clock: options.clock,
       authorise,
       newEdit: () => this.newEdit(),
-      made: (edit, invocation) => this.#own.made(edit, invocation),
+      made: (edit, invocation) => this.own.made(edit, invocation),
       quarantine: this.#quarantine,
       turn: () => options.turn?.(),
       fence: () => this.owner.fence,
@@ -242,7 +242,7 @@ export class KernelParts {
       door: this.#door,
       appends: this.appends,
       authorise,
-      own: this.#own,
+      own: this.own,
       underWay: this.underWay,
       newEdit: () => this.newEdit(),
       unmakes: async (block, edit) =>

@@ -1,5 +1,5 @@
 import { fileEdit, type FileEditKind, KumikoError, parseBlockId } from "../base/index.ts";
-import type { EditTarget } from "../blocks/index.ts";
+import type { Author, EditTarget } from "../blocks/index.ts";
 import type { BlockMetadata, Notice } from "../protocol/index.ts";
 import type { AppendReceipt } from "./append-stream.ts";
 import type { BlockState } from "./block-state.ts";
@@ -236,6 +236,11 @@ export class Kernel implements AsyncDisposable {
     } catch (error) {
       throw doneInPart(edit, why, error);
     }
+  }
+
+  /** Whether the caller knows of an Edit because it made it. */
+  isOwn(author: Pick<Author, "actor" | "edit">, invocation: Invocation): boolean {
+    return this.#parts.own.isKnownTo(author, invocation);
   }
 
   /** Edits that move and delete files, as long as they do. */

@@ -1,3 +1,4 @@
+import type { Author } from "../blocks/index.ts";
 import type { Invocation } from "./invocation.ts";
 
 /** Edits that are remembered, of all readers together: the oldest are forgotten first. */
@@ -28,6 +29,17 @@ export class OwnEdits {
   /** Whether one is known, whosever it is. */
   has(isMeant: (edit: string) => boolean): boolean {
     return this.#readers.keys().some(isMeant);
+  }
+
+  /**
+   * Whether the caller knows of an Edit because it made it: another session that acts in its name does not. A person whose
+   * commands come from many processes is one.
+   */
+  isKnownTo({ actor, edit }: Pick<Author, "actor" | "edit">, invocation: Invocation): boolean {
+    if (actor !== invocation.actor) return false;
+    const reader = sessionOf(invocation);
+    if (reader !== undefined) return this.#readers.get(edit) === reader;
+    return invocation.passing === true || invocation.reader === undefined;
   }
 
   /** Those of the caller's session, the newest first; undefined when it is no session, and all that bear its name are its own. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { KumikoError, parseBlockId } from "../../base/index.ts";
-import { type EditTarget, type Splice, unifiedDiff } from "../../blocks/index.ts";
+import { type Author, type EditTarget, type Splice, unifiedDiff } from "../../blocks/index.ts";
 import type { Invocation, Kernel } from "../../kernel/index.ts";
 
 export const blockArgument = z
@@ -38,11 +38,20 @@ export function baseVersion(
   return named ?? kernel.readers.shown(invocation, block);
 }
 
-/** What others did since the base, as a unified diff. */
-export function changesSince(target: EditTarget, base: number | undefined): string {
-  if (base === undefined || base === target.version) return "";
-  const names = { oldName: `version ${base}`, newName: `version ${target.version}` };
-  return unifiedDiff(target.read(base), target.read(), names);
+/** What others did since the base, as a unified diff: from before the first of it to behind the last. */
+export function changesSince(
+  target: EditTarget,
+  base: number | undefined,
+  isOwn: (author: Author) => boolean,
+): string {
+  if (base === undefined) return "";
+  const isKnown = (version: number): boolean => target.authors([version]).every(isOwn);
+  let [first, last] = [base, target.version];
+  while (first < last && isKnown(first + 1)) first++;
+  while (first < last && isKnown(last)) last--;
+  if (first >= last) return "";
+  const names = { oldName: `version ${first}`, newName: `version ${last}` };
+  return unifiedDiff(target.read(first), target.read(last), names);
 }
 
 /** UTF-16 units of what others changed that a conflict shows; whoever missed more reads the block again. */
@@ -88,6 +97,7 @@ export async function editBlocks<Answer>(
   const since = new Map<string, string>();
   const versions = new Map<string, number>();
   const conflicts = new Map<unknown, { block: string; version: number; others: string }>();
+  const isOwn = (author: Author): boolean => kernel.isOwn(author, invocation);
   const editing = kernel.editText(invocation, {
     blocks: [...blocks.keys()],
     operation: "change",
@@ -98,14 +108,14 @@ export async function editBlocks<Answer>(
       const base = bases.get(block);
       try {
         const splices = blocks.get(block)!.translate(target, base);
-        since.set(block, changesSince(target, base));
+        since.set(block, changesSince(target, base, isOwn));
         return splices;
       } catch (error) {
         if (error instanceof KumikoError && error.code === "conflict")
           conflicts.set(error, {
             block,
             version: target.version,
-            others: changesSince(target, base),
+            others: changesSince(target, base, isOwn),
           });
         throw error;
       }

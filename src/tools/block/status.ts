@@ -51,7 +51,7 @@ export const blockStatusTool = defineTool({
     const answer = await kernel.changeState(invocation, block, {
       fingerprint,
       change: (state, target) => {
-        since = changesSince(target, base);
+        since = changesSince(target, base, (author) => kernel.isOwn(author, invocation));
         return {
           ...state,
           status: status ?? state.status,
