@@ -132,7 +132,7 @@ describe("conversations", () => {
     expect(letters("", others, { actor: "bob", kind: "person" })).toBe("yaaaa");
     expect(decideBlock([parseRules("")], others, "change", agent).reason).toBe(
       `Changing a block of ann in main needs a yes from a person: "others' blocks" is human (built in). ` +
-        "Let a person do it, or write a rule before it in kumiko.toml.",
+        'Let a person do it, or write a rule before it in kumiko.toml (level = "read_write").',
     );
   });
 

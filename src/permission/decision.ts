@@ -91,7 +91,7 @@ export function decided(
   }
   const whom = askedOf(level);
   const asked = whom === "partner" ? "the person whose agent this is" : "a person";
-  const hint = `Let ${asked} do it, or write ${otherRule(ruling)}.`;
+  const hint = `Let ${asked} do it, or write ${otherRule(ruling)} (level = "${enough(operation)}").`;
   return {
     decision,
     ...found,
@@ -138,6 +138,12 @@ function becauseOf(ruling: Ruling, operation: FileOperation): string {
       ? ""
       : `, and ${JSON.stringify(unnamedBy.pattern)} (${unnamedBy.from}) does not name it`)
   );
+}
+
+/** The least that lets an agent do it, of what lets it go on there. */
+function enough(operation: FileOperation): Level {
+  const wanted = ["read_only", "read_write"] as const;
+  return wanted.find((level) => decisionOf(level, operation) === "allow") ?? "admin";
 }
 
 /** What would decide otherwise. */

@@ -335,16 +335,19 @@ it("tells an agent what to try", () => {
   const rules = folder({ rules: ruled(["notes/**", "partner"]) });
   expect(rules.decide("notes/a\nb.md", "change", "agent").reason).toBe(
     'Changing "notes/a\\nb.md" needs a yes from the person whose agent this is: "notes/**" is partner ' +
-      "(kumiko.toml line 2). Let the person whose agent this is do it, or write a rule before it in kumiko.toml.",
+      '(kumiko.toml line 2). Let the person whose agent this is do it, or write a rule before it in kumiko.toml (level = "read_write").',
   );
   expect(rules.decide(".git/config", "change", "agent").reason).toBe(
     'Changing ".git/config" is denied: ".git" is read_only (built in). ' +
       "Only a rule with .git in its path in kumiko.toml, which a person may write, changes that.",
   );
+  expect(folder().decide("a", "delete", "agent").reason).toContain(
+    'write a rule before it in kumiko.toml (level = "admin").',
+  );
   const open = folder({ rules: ruled(["**", "admin"]) });
   expect(open.decide("a/.env", "read", "agent").reason).toBe(
     'Reading "a/.env" needs a yes from a person: ".env*" is secret (built in), and "**" (kumiko.toml line 2) does not ' +
-      "name it. Let a person do it, or write a rule with .env in its path before that one.",
+      'name it. Let a person do it, or write a rule with .env in its path before that one (level = "read_only").',
   );
   const shut = parseRules('[[rule]]\npath = "a"\nlevel = "admin"\nescalate = ["read"]\n');
   expect(folder({ rules: shut }).decide("a", "change", "agent").reason).toContain(

@@ -153,6 +153,10 @@ export function oneOf(given: string, words: readonly string[]): string {
 }
 
 const hints: readonly (readonly [about: RegExp, hint: string])[] = [
+  [
+    /table (?:array )?declaration/,
+    "A rule begins with [[rule]]: two brackets before it, and two behind.",
+  ],
   [/invalid value|numeric/, 'Text is written in quotes, for example level = "read_only".'],
   [/unfinished string|in strings/, "A string ends on its line, with the quote it began with."],
   [/escape/, "A pattern with \\ is written in single quotes, for example path = 'a\\*b'."],

@@ -113,6 +113,7 @@ const broken: [what: string, text: string, says: RegExp][] = [
   ["an escape in a pattern", rule('"a\\▲*b"'), /single quotes/],
   ["two keys on one line", '[[rule]]\npath = "a" ▲level = "append"', /a line of its own/],
   ["a key twice", rule('"a"', 'level = "append"\n▲level = "admin"'), /stands once/],
+  ["a bracket too few", '[[rule]▲\npath = "a"', /two brackets/],
   ["a list that does not end", '[[rule]]\npath = ["a",\n▲', /list is written/],
   ["a key without a value", "[[rule]]\n▲path", /then path/],
   ["too much nesting", `[[rule]]\npath = ${"[".repeat(20)}▲[`, /list is written/],
