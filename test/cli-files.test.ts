@@ -402,6 +402,8 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     const wrong = await project.json(["mount", ".", "--rule", "README.md=reed_only"]);
     expect(wrong).toMatchObject({ error: { code: "invalid_argument" } });
     expect(await project.json(["rules", "test", "README.md"])).toMatchObject({ level: "admin" });
+    for (const place of [".", "src"])
+      expect(await project.fine(["rules", "check", place])).toMatch(/^kumiko\.toml is fine/);
     expect(await project.fine(["rules", "check"], project.src)).toContain(
       `${project.path("kumiko.toml")} is fine`,
     );
@@ -565,6 +567,7 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     for (const word of ["memory", "mine"]) {
       const gone = await project.json(["resolve", "c1", word]);
       expect(gone).toMatchObject({ error: { code: "unknown_conflict" } });
+      expect(await project.run(["resolve", "c1", word])).toMatchObject({ code: 2 });
     }
   });
 

@@ -264,6 +264,8 @@ test("a refusal says what to do next", async () => {
     'kumiko: "plan.md" is one word too many; expected <query>. Quote text that has spaces. One file or block goes before it ' +
       "(`kumiko search plan.md one`), those of a folder are meant by --path-prefix.\n",
   );
+  const long = await run("file", "create", "new.md", "one two three\n".repeat(99));
+  expect(long.err).toMatch(/one two three\n[^]{0,60}…" is one word too many; .* --content\.\n$/);
   expect((await run("search", "--help")).out).toContain("kumiko search <path-or-block> <query>");
   for (const verb of ["cat", "history", "status", "conflicts", "undo"])
     expect([verb, (await run(verb, "plam.md")).err]).toEqual([

@@ -137,6 +137,9 @@ test("a server inside an agent says so, and takes another port when the usual on
     const { pid } = pipe.process;
     expect(await findServer(placeOf(home))).toMatchObject({ pid, in_agent: true });
     expect(await home.json(["serve"])).toMatchObject({ joined: true, pid, in_agent: true });
+    expect((await home.run(["serve", "--port", "1"])).err).toContain(
+      `It runs inside an agent (process ${pid}) and ends with it`,
+    );
     expect(await home.json(["status"])).toMatchObject({
       server: { pid, in_agent: true },
       clients: [{ name: "Pipe", session: true }],

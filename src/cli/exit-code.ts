@@ -10,13 +10,7 @@ export const exitCode = {
 } as const;
 
 /** What was asked for was understood, and does not fit the text that is there. */
-const rejections = new Set<ErrorCode>([
-  "patch_rejected",
-  "ambiguous",
-  "conflict",
-  "not_found",
-  "unknown_conflict",
-]);
+const rejections = new Set<ErrorCode>(["patch_rejected", "ambiguous", "conflict", "not_found"]);
 
 export function exitCodeOf(code: ErrorCode): number {
   return rejections.has(code) ? exitCode.rejected : exitCode.trouble;

@@ -115,7 +115,7 @@ function addDiffVerb(terminal: Terminal, program: Command, finish: (code: number
   const diff = program
     .command("diff")
     .description(
-      "print the unified diff of two texts, of two versions of a block, or of a file on disk and its block; the exit code is 1 when they differ",
+      "print the unified diff of two texts, of two versions of a block, or, below a line on how they stand, of a file on disk and its block; the exit code is 1 when they differ",
     )
     .usage(
       "<old> <new> [options]\n       kumiko diff <block-or-path> <from> [to] [options]\n       kumiko diff <path> [options]",

@@ -162,7 +162,9 @@ async function join(terminal: Terminal, flags: ServeFlags, found: ServerNote): P
   if (flags.port !== undefined || flags.host !== undefined || flags.allowHost.length > 0) {
     throw new KumikoError(
       "in_use",
-      `A server of ${home} already runs at ${url}: stop it first, or leave out --port, --host and --allow-host.`,
+      `A server of ${home} already runs at ${url}: stop it first, or leave out --port, --host and --allow-host.${
+        in_agent ? ` ${endsWithAgent(pid)}` : ""
+      }`,
       { home, url },
     );
   }

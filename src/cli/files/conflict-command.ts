@@ -29,7 +29,7 @@ export function listConflicts(
     else {
       const [first] = conflicts;
       const lines = conflicts.flatMap((each) => [...printConflict(terminal, each), ""]);
-      const hint = `${counted(conflicts.length, "conflict")}. Decide with: kumiko resolve ${first!.conflict} disk|memory|both|now, or --text <file>`;
+      const hint = `${counted(conflicts.length, "conflict")}. Decide with: kumiko resolve ${first!.conflict} disk|memory|mine|both|now, or --text <file>`;
       await terminal.print(`${[...lines, dim(terminal, hint)].join("\n")}\n`);
     }
     return conflicts.length > 0 ? exitCode.different : exitCode.fine;

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { SecretNames } from "../../files/index.ts";
 import { parseRules, type Rules, type RuleWarning, ruleWarnings } from "../../permission/index.ts";
@@ -124,10 +124,13 @@ export async function checkRules(
   given: string | undefined,
   flags: CheckFlags,
 ): Promise<number> {
-  const file = given === undefined ? nearestFile(standing(terminal)) : pathFrom(terminal, given);
+  const place = given === undefined ? standing(terminal) : pathFrom(terminal, given);
+  const isFolder = statSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
+  const file = isFolder ? nearestFile(place) : place;
   if (file === undefined) {
-    const links = await otherNames(standing(terminal));
-    const said = `There is no ${FILE} here or above: the built-in rules hold.`;
+    const links = await otherNames(place);
+    const where = given === undefined ? "here" : `in ${shownPath(terminal, place)}`;
+    const said = `There is no ${FILE} ${where} or above: the built-in rules hold.`;
     if (flags.json)
       await printJson(terminal, { ok: true, file: null, rules: 0, warnings: [], links });
     else await terminal.print(linesOf([said, ...links.map((each) => linkLine(terminal, each))]));

@@ -69,7 +69,7 @@ export function addFileVerbs(terminal: Terminal, program: Command, finish: Finis
     (flags, path) => load().then(({ testRules }) => testRules(terminal, path, flags)),
   );
   rules(
-    "check [file]",
+    "check [file-or-folder]",
     "read kumiko.toml and say what is wrong with it, and where; and which secret files have another name",
     (flags, file) =>
       load().then(({ checkRules }) => checkRules(terminal, file || undefined, flags)),

@@ -31,3 +31,16 @@ it("writes a name in one line, whatever is in it", async () => {
   expect(lines).toHaveLength(2);
   for (const line of lines) expect(line).toContain("a\\n\\u001b[2Jb.ts");
 });
+
+it("says that a patch for a mode alone leaves the file as it was", async () => {
+  const printed: string[] = [];
+  const terminal = {
+    print: async (text: string) => void printed.push(text),
+  } as unknown as Terminal;
+  const file = { path: "a.sh", block_id: "a.sh", version: 1, since: "", hunks: [] };
+  const answer = { success: true, dry_run: false, files: [{ ...file, mode_kept: true }] };
+  await printAnswer(terminal, "block_apply_patch", {}, answer);
+  expect(printed.join("")).toBe(
+    "a.sh  a.sh is as it was\n  its mode is not changed: chmod does that\n",
+  );
+});

@@ -215,6 +215,7 @@ export function printList(terminal: Terminal, answer: Answer): string[] {
 interface PatchedFile {
   readonly path?: string | null;
   readonly block_id: string;
+  readonly created?: true;
   readonly deleted?: true;
   readonly moved_to?: string;
   readonly mode_kept?: true;
@@ -234,13 +235,19 @@ function printPatched(terminal: Terminal, answer: Answer): string[] {
     const { block_id, path, version, hunks, error, since, mode_kept: isModeKept } = file;
     const name = [bold(terminal, block_id), path].filter(Boolean).join("  ");
     if (error !== undefined) return [`${name}  ${styled(terminal, "red", error.message)}`];
+    const done = isUntouched(file) ? "is as it was" : `is now version ${version}`;
     return [
-      `${name} ${dry ? "can be patched" : `is now version ${version}`}${becoming(file, dry)}`,
+      `${name} ${dry ? "can be patched" : done}${becoming(file, dry)}`,
       ...hunks.map(({ hunk, line }) => `  hunk ${hunk} at line ${line + 1} (counted from 1)`),
       ...(isModeKept === true ? ["  its mode is not changed: chmod does that"] : []),
       ...printSince(terminal, since),
     ];
   });
+}
+
+/** Of a patch for its mode alone. */
+function isUntouched({ hunks, created, deleted, moved_to: to }: PatchedFile): boolean {
+  return hunks.length === 0 && !(created ?? deleted ?? false) && to === undefined;
 }
 
 function becoming({ deleted, moved_to: to }: PatchedFile, dry: boolean): string {

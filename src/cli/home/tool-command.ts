@@ -13,9 +13,13 @@ import { verbOf } from "./tools.ts";
 import { callTool } from "./call-tool.ts";
 import type { OpenKernel } from "./access.ts";
 import { namesFile, targetFrom, withOwnMount, withShownPaths, withTargets } from "./paths.ts";
+import { shortened } from "./columns.ts";
 import { hasIt, homeHint } from "./hints.ts";
 import type { HomeFlags } from "./options.ts";
 import { type Caller, withKernel } from "./with-kernel.ts";
+
+/** Of a word that nobody expected: it may be a whole text. */
+const SHOWN = 60;
 
 export interface ToolCall {
   readonly args: readonly ToolArgument[];
@@ -202,13 +206,16 @@ function withWords(
   if (rest.length > 0) {
     const expected = words.map(({ name }) => `<${name.replaceAll("_", "-")}>`).join(" ");
     const turned = tool === "kernel_search" && given.length === 2 && isBlock(rest[0]!);
+    const word = shortened(rest[0]!, SHOWN);
+    const text = args.find(({ name }) => name === "content" || name === "text");
     throw new KumikoError(
       "invalid_argument",
-      `"${rest[0]}" is one word too many${expected === "" ? "" : `; expected ${expected}`}. Quote text that has spaces.` +
+      `"${word}" is one word too many${expected === "" ? "" : `; expected ${expected}`}. Quote text that has spaces.` +
+        (text === undefined ? "" : ` Its text is given with ${text.flag}.`) +
         (turned
           ? ` One file or block goes before it (\`kumiko search ${quoted(rest[0]!)} ${quoted(given[0]!)}\`), those of a folder are meant by --path-prefix.`
           : ""),
-      { word: rest[0]! },
+      { word },
     );
   }
   return named;

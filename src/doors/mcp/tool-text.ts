@@ -198,7 +198,8 @@ function patchText({ success, dry_run, edit, files }: Answer): string {
     const name = path === null ? text(block_id) : `${text(block_id)} (${text(path)})`;
     if (error !== undefined)
       return `${name} cannot be patched: ${text((error as Answer)["message"])}`;
-    const what = dry_run === true ? "can be patched" : `is now version ${text(version)}`;
+    const done = isUntouched(file) ? "is as it was" : `is now version ${text(version)}`;
+    const what = dry_run === true ? "can be patched" : done;
     const lines = hunks.map(({ line }) => text(line)).join(", ");
     const places = lines === "" ? "" : `; hunks at lines ${lines} (counted from 0)`;
     const mode = file["mode_kept"] === true ? " Its mode is not changed: use chmod." : "";
@@ -207,8 +208,16 @@ function patchText({ success, dry_run, edit, files }: Answer): string {
   const head =
     dry_run === true
       ? `Nothing was changed: ${success === true ? "the patch fits" : "the patch does not fit"}.`
-      : `Patched (edit ${text(edit)}).`;
+      : (files as readonly Answer[]).every(isUntouched)
+        ? "Nothing was changed."
+        : `Patched (edit ${text(edit)}).`;
   return [head, ...rows].join("\n");
+}
+
+/** Of a patch for its mode alone. */
+function isUntouched({ hunks, created, deleted, moved_to }: Answer): boolean {
+  const isText = (hunks as readonly Answer[]).length > 0;
+  return !isText && created === undefined && deleted === undefined && moved_to === undefined;
 }
 
 /** What becomes of a whole file when what an Edit did to it is taken back, or done again. */

@@ -1,0 +1,24 @@
+import { expect, it } from "vitest";
+import { answerText } from "./tool-text.ts";
+
+const file = { path: "a.sh", block_id: "@p~disk~1", version: 1, since: "", hunks: [] };
+
+it("says that a patch changed nothing when it is for a mode alone", () => {
+  const patched = { success: true, dry_run: false, edit: "e1", files: [file] };
+  const told = { ...patched, files: [{ ...file, mode_kept: true }] };
+  expect(answerText("block_apply_patch", told, {})).toBe(
+    "Nothing was changed.\n@p~disk~1 (a.sh) is as it was. Its mode is not changed: use chmod.",
+  );
+  const made = { ...patched, files: [{ ...file, created: true }] };
+  expect(answerText("block_apply_patch", made, {})).toMatch(/^Patched .*\n.* is now version 1/);
+});
+
+it("says of an undo that a file is there again, or that nothing changed", () => {
+  const block = { block_id: "@p~disk~1", path: "a.sh", version: 4, diff: "", stayed: 0 };
+  const undone = { edit: "e2-undoes-e1", flipped: "e1", actor: "ann", blocks: [block] };
+  expect(answerText("block_undo", undone, {})).toMatch(/^Undid e1 .* Nothing changed by that\.\n/);
+  const back = { ...undone, blocks: [{ ...block, back: true }] };
+  expect(answerText("block_undo", back, {})).toMatch(
+    /^Undid e1 of ann \(edit \S+\)\.\na\.sh had been deleted; it is there again\.\n/,
+  );
+});
