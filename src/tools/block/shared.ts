@@ -49,7 +49,8 @@ export function changesSince(
   let [first, last] = [base, target.version];
   while (first < last && isKnown(first + 1)) first++;
   while (first < last && isKnown(last)) last--;
-  if (first >= last) return "";
+  // A base that there is not yet is refused by what reads it.
+  if (first === last) return "";
   const names = { oldName: `version ${first}`, newName: `version ${last}` };
   return unifiedDiff(target.read(first), target.read(last), names);
 }
