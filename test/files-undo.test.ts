@@ -149,6 +149,21 @@ describe("undoing what another program has decided since", () => {
     expect((await undo(mounted)).disk).toBe("  one\n  \n  ;\n  three\n");
   });
 
+  test("PLACE-1: gives back a word where it was, also when the program changed what stands behind it", async () => {
+    const lines = (indent: string): string =>
+      Array.from({ length: 20 }, (_, at) => `${indent}line ${at + 1} of mod\n`).join("");
+    await using mounted = await Mounted.with({ "a.txt": lines("") });
+    await mounted.text("a.txt");
+    mounted.write("a.txt", lines("    "));
+    await mounted.text("a.txt");
+    await replace(mounted, "line 9 of", "line NINE of");
+    mounted.write("a.txt", mounted.read("a.txt").replace("NINE of mod\n", "NINE of modules\n"));
+    await mounted.text("a.txt");
+    expect((await undo(mounted)).disk).toBe(
+      lines("    ").replace(" 9 of mod\n", " 9 of modules\n"),
+    );
+  });
+
   test("blames a program for the words it wrote, not for the letters", async () => {
     await using mounted = await Mounted.with({ "a.txt": "the colour of all things\n" });
     await mounted.text("a.txt");

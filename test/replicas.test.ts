@@ -505,7 +505,7 @@ describe("stored bytes", () => {
       return new Uint8Array([...payload, ...sha256Bytes(payload)]);
     };
     const cases = [
-      { saved: { record: newer(record) }, facts: { found: 4, readable: [1, 2, 3] } },
+      { saved: { record: newer(record) }, facts: { found: 5, readable: [1, 2, 3, 4] } },
       { saved: { record, index: newer(index!) }, facts: { found: 3, readable: [1, 2] } },
     ];
     for (const { saved, facts } of cases)

@@ -20,11 +20,12 @@ import { encodeIndex } from "./index-codec.ts";
 import { BIRTH_PEER, type Mirror, type Written } from "./mirror.ts";
 import { PastText } from "./past-text.ts";
 import type { CheckedOperations, PeerOperations } from "./peer-operations.ts";
+import { placeOf } from "./placement.ts";
 import { readVersion } from "./read-version.ts";
 import { encodeRecord } from "./record-codec.ts";
 import { ReplicaForm } from "./replica-form.ts";
 import { splicesBack } from "./rollback.ts";
-import { indexVersion, RunIndex } from "./run-index.ts";
+import { indexVersion, type Place, RunIndex } from "./run-index.ts";
 import type { IndexState } from "./run-pieces.ts";
 import {
   loadState,
@@ -35,7 +36,7 @@ import {
 import { SpliceRecord } from "./splice-record.ts";
 import { checkEditGoesOn, checkEditIsNew, checkStamp, typingGoesOn } from "./stamp-check.ts";
 import type { Author, EditTarget } from "./translation.ts";
-import type { RecordedChange, Special, Splice, Stamp } from "./types.ts";
+import type { Places, RecordedChange, Special, Splice, Stamp } from "./types.ts";
 import { fits, type Typing } from "./typing.ts";
 
 export interface Committed {
@@ -62,6 +63,7 @@ export class BlockDocument implements EditTarget, Disposable {
   readonly #rope: TextRope;
   readonly #peer: string;
   readonly #form: ReplicaForm;
+  readonly #place: Place = (at, before) => placeOf(this.#state, at, before);
   #disposed = false;
 
   private constructor(state: IndexState, peer: string, snapshot?: SavedDocument["snapshot"]) {
@@ -187,7 +189,11 @@ export class BlockDocument implements EditTarget, Disposable {
   // Writing
 
   /** Makes the next version. All splices are made or none. Without a change there is none, unless it is `makes` that counts. */
-  commit(splices: readonly Splice[], stamp: Stamp, { makes = false } = {}): Committed {
+  commit(
+    splices: readonly Splice[],
+    stamp: Stamp,
+    { makes = false, places }: { makes?: boolean | undefined; places?: Places } = {},
+  ): Committed {
     this.#checkUsable();
     const { record, activity } = this.#state;
     checkStamp(record, stamp);
@@ -195,7 +201,8 @@ export class BlockDocument implements EditTarget, Disposable {
     const made = splices.every(changes) ? splices : splices.filter(changes);
     applySplices(this.#rope, splices);
     if (made.length === 0 && !makes) return { version: record.version, splices: made };
-    return this.#record(made, stamp, undefined);
+    const kept = places?.filter((_, i) => changes(splices[i]!));
+    return this.#record(made, stamp, undefined, kept);
   }
 
   /** The first version of an Edit; undefined when no commit of it is recorded here. */
@@ -431,11 +438,16 @@ export class BlockDocument implements EditTarget, Disposable {
   }
 
   /** Puts a change that is in the text already into the record and the index. */
-  #record(splices: readonly Splice[], stamp: Stamp, special: Special | undefined): Committed {
+  #record(
+    splices: readonly Splice[],
+    stamp: Stamp,
+    special: Special | undefined,
+    places?: Places,
+  ): Committed {
     const { record, index, activity } = this.#state;
     record.enterPeer(this.#peer);
-    record.append(splices, stamp, special);
-    indexVersion(index, record, record.version);
+    record.append(splices, stamp, special, places);
+    indexVersion(index, record, record.version, places === undefined ? this.#place : undefined);
     if (isText(record, record.version)) activity.textCommitted(record, record.version);
     return { version: record.version, splices };
   }

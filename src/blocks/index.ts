@@ -24,4 +24,4 @@ export type { RecordedCommit, SavedDocument } from "./saved-document.ts";
 export { type SpliceRequest, translateAppend, translateSplice } from "./splice-text.ts";
 export { splitText, type TextLines } from "./diff/lines.ts";
 export { type Author, type EditTarget, isOfWord, trimmed } from "./translation.ts";
-export type { RecordedChange, Splice, Stamp } from "./types.ts";
+export type { Places, RecordedChange, Splice, Stamp } from "./types.ts";

@@ -4,18 +4,28 @@ const CHUNK_UNITS = 8192;
 export class InsertStore {
   #full: string[] = [];
   #tail = "";
+  /** The counter of the newest newline. */
+  #newline = -1;
 
   get length(): number {
     return this.#full.length * CHUNK_UNITS + this.#tail.length;
   }
 
   append(text: string): void {
+    const newline = text.lastIndexOf("\n");
+    if (newline !== -1) this.#newline = this.length + newline;
     let tail = this.#tail + text;
     while (tail.length >= CHUNK_UNITS) {
       this.#full.push(tail.slice(0, CHUNK_UNITS));
       tail = tail.slice(CHUNK_UNITS);
     }
     this.#tail = tail;
+  }
+
+  /** Asked of nearly every key that is typed: reading the store each time would be to put its tail together anew. */
+  isNewline(counter: number): boolean {
+    if (counter >= this.#newline) return counter === this.#newline;
+    return this.slice(counter, counter + 1) === "\n";
   }
 
   slice(start: number, end: number): string {

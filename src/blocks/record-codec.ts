@@ -11,10 +11,12 @@ import type { Special, Splice } from "./types.ts";
  * The stored form of a record: columns, each written as what changes. A format is never changed once
  * written: a new one gets a new number, and old bytes stay in the tests.
  */
-const FORMAT = 3;
-const READABLE = [1, 2, FORMAT];
+const FORMAT = 4;
+const READABLE = [1, 2, 3, FORMAT];
 /** From this one on a flip says which deletions it made hold or let go. */
 const WITH_HOLDS = 3;
+/** From this one on a splice says where among hidden text its text stands. */
+const WITH_PLACES = 4;
 
 /** Updates for which `keepsUpdate` says no are left out: a snapshot covers them. */
 export function encodeRecord(
@@ -47,6 +49,9 @@ export function encodeRecord(
       special.kind === "import" && !keepsUpdate(at) ? { ...special, update: undefined } : special,
     );
   }
+  const places = [...record.places];
+  writeNumbers(writer, places.length, (index) => places[index]![0]);
+  writeNumbers(writer, places.length, (index) => places[index]![1]);
   return seal(writer);
 }
 
@@ -66,6 +71,11 @@ export function decodeRecord(bytes: Uint8Array): SpliceRecord {
   const specials = new Map<number, Special>();
   for (let left = reader.count(); left > 0; left--)
     specials.set(reader.count(), readSpecial(reader, format));
+  if (format >= WITH_PLACES) {
+    const placed = readNumbers(reader);
+    const places = readNumbers(reader);
+    for (const [index, splice] of placed.entries()) record.place(splice, places[index] ?? 0);
+  }
   if (!reader.done) throw damaged("the record has bytes left over");
   let next = 0;
   let counter = 0;

@@ -1,4 +1,4 @@
-import { SumTree } from "../base/index.ts";
+import { damaged, SumTree } from "../base/index.ts";
 import {
   BITS,
   COUNTER,
@@ -12,6 +12,21 @@ import {
 } from "./run-leaf.ts";
 import type { SpliceRecord } from "./splice-record.ts";
 
+interface NewUnits {
+  readonly counter: number;
+  readonly length: number;
+  readonly version: number;
+}
+
+/** Behind how many hidden units at an offset text belongs, when the counter of the visible unit before is this. */
+export type Place = (at: number, before: number | undefined) => number;
+
+/** A hidden run: its leaf, and where its numbers begin there. */
+export interface HiddenRun {
+  readonly leaf: RunLeaf;
+  readonly at: number;
+}
+
 /**
  * Every run of text ever inserted, in document order, visible or hidden: undo, redo, blame and past
  * versions are read from it.
@@ -19,7 +34,8 @@ import type { SpliceRecord } from "./splice-record.ts";
  * Invariants
  * - Visible runs, in order, are the current text.
  * - It is a function of the recorded splices and flips in version order.
- * - New text goes directly behind the visible unit before it, so that typing extends one run.
+ * - New text goes directly behind the visible unit before it, so that typing extends one run, or behind as many of the
+ *   hidden units that follow as its record says.
  * - The stamp of a leaf is the last version that changed anything in it.
  */
 export class RunIndex {
@@ -44,8 +60,11 @@ export class RunIndex {
     return this.tree.total(0);
   }
 
-  /** Puts new units with counters from `counter` on at a visible offset. */
-  insert(at: number, counter: number, length: number, version: number): void {
+  /**
+   * Puts new units with counters from `counter` on at a visible offset. When something hidden may follow there, `place`
+   * says behind how much of it, and so does what is returned.
+   */
+  insert(at: number, counter: number, length: number, version: number, place?: Place): number {
     let leaf = this.#seek(at, true);
     if (leaf.count + 2 > leaf.capacity) {
       this.divide(leaf);
@@ -63,19 +82,68 @@ export class RunIndex {
       }
       const run = index * STRIDE;
       if (rest < runs[run + LENGTH]!) leaf.split(index, rest);
+      else if (place !== undefined && !isVisible(leaf, index + 1)) {
+        const hidden = place(at, runs[run + COUNTER]! + rest - 1);
+        if (hidden > 0) return this.insertBehind(at, { counter, length, version }, hidden);
+      }
       const goesOn = counter === runs[run + COUNTER]! + runs[run + LENGTH]!;
       index += 1;
       if (goesOn && runs[run + DEATH] === NO_DEATH && runs[run + BITS] === VISIBLE) {
         runs[run + LENGTH]! += length;
         this.tree.add(leaf, 0, length);
         this.tree.touch(leaf, version);
-        return;
+        return 0;
       }
+    } else if (place !== undefined && !isVisible(leaf, 0)) {
+      const hidden = place(at, undefined);
+      if (hidden > 0) return this.insertBehind(at, { counter, length, version }, hidden);
     }
     leaf.open(index, 1);
     leaf.set(index, counter, length, NO_DEATH, VISIBLE);
     this.tree.add(leaf, 0, length);
     this.tree.touch(leaf, version);
+    return 0;
+  }
+
+  /** Puts new units on behind so many of the hidden ones that follow the visible unit before an offset. */
+  insertBehind(at: number, { counter, length, version }: NewUnits, hidden: number): number {
+    let { leaf, at: run, rest } = this.#hiddenAt(at, hidden);
+    if (leaf.count + 2 > leaf.capacity) {
+      this.divide(leaf);
+      ({ leaf, at: run, rest } = this.#hiddenAt(at, hidden));
+    }
+    const index = run / STRIDE;
+    if (rest < leaf.runs[run + LENGTH]!) leaf.split(index, rest);
+    leaf.open(index + 1, 1);
+    leaf.set(index + 1, counter, length, NO_DEATH, VISIBLE);
+    this.tree.add(leaf, 0, length);
+    this.tree.touch(leaf, version);
+    return hidden;
+  }
+
+  /** The hidden run in which the last of so many hidden units stands, and how many of them stand in it. */
+  #hiddenAt(at: number, hidden: number): HiddenRun & { rest: number } {
+    let rest = hidden;
+    for (const run of this.gap(at)) {
+      const length = run.leaf.runs[run.at + LENGTH]!;
+      if (rest <= length) return { ...run, rest };
+      rest -= length;
+    }
+    throw damaged("a text stands behind deleted text that is not there");
+  }
+
+  /** The hidden runs between the visible unit before an offset and the next visible one. */
+  gap(at: number): Iterable<HiddenRun> {
+    const leaf = this.#seek(at, true);
+    const { runs } = leaf;
+    let rest = at - this.#leafStart;
+    if (rest === 0) return hiddenFrom(leaf, 0);
+    for (let run = 0; ; run += STRIDE) {
+      if ((runs[run + BITS]! & VISIBLE) === 0) continue;
+      const length = runs[run + LENGTH]!;
+      if (rest <= length) return rest < length ? [] : hiddenFrom(leaf, run + STRIDE);
+      rest -= length;
+    }
   }
 
   /** Hides visible units, giving them death numbers from `death` on. */
@@ -175,6 +243,21 @@ export class RunIndex {
   }
 }
 
+function isVisible(leaf: RunLeaf, index: number): boolean {
+  return index < leaf.count && (leaf.runs[index * STRIDE + BITS]! & VISIBLE) !== 0;
+}
+
+function* hiddenFrom(first: RunLeaf, run: number): Generator<HiddenRun> {
+  let from = run;
+  for (let leaf: RunLeaf | null = first; leaf !== null; leaf = leaf.next as RunLeaf | null) {
+    for (let at = from; at < leaf.count * STRIDE; at += STRIDE) {
+      if (leaf.runs[at + BITS]! & VISIBLE) return;
+      yield { leaf, at };
+    }
+    from = 0;
+  }
+}
+
 function fill(leaf: RunLeaf, runs: readonly number[], from: number, most: number): void {
   const part = runs.slice(from, from + most * STRIDE);
   leaf.runs.set(part);
@@ -189,18 +272,42 @@ function visibleUnits(leaf: RunLeaf): number {
   return units;
 }
 
-/** Brings an index up to date with one recorded version that is not a flip. */
-export function indexVersion(index: RunIndex, record: SpliceRecord, version: number): void {
+/**
+ * Brings an index up to date with one recorded version that is not a flip. With `place` it is a new one: where its text
+ * stands among what is hidden is found, and recorded.
+ */
+export function indexVersion(
+  index: RunIndex,
+  record: SpliceRecord,
+  version: number,
+  place?: Place,
+): void {
   let counter = record.counterEnd(version - 1);
   let death = record.deathEnd(version - 1);
   const end = record.spliceEnd(version);
   for (let i = record.spliceEnd(version - 1); i < end; i++) {
     const at = record.spliceAt(i);
     const removed = record.spliceRemove(i);
-    const inserted = record.spliceInsertLength(i);
-    if (removed > 0) index.remove(at, removed, death, version);
-    if (inserted > 0) index.insert(at, counter, inserted, version);
+    const length = record.spliceInsertLength(i);
+    let hidden = place === undefined ? record.placeOf(i) : 0;
+    if (removed > 0) {
+      // Directly before the first unit that it removes.
+      if (place !== undefined && length > 0) hidden = unitsOf(index.gap(at));
+      index.remove(at, removed, death, version);
+    }
+    if (hidden > 0) index.insertBehind(at, { counter, length, version }, hidden);
+    else if (length > 0) {
+      const placed = removed > 0 ? undefined : place;
+      hidden = index.insert(at, counter, length, version, placed);
+    }
+    if (place !== undefined && hidden > 0) record.place(i, hidden);
     death += removed;
-    counter += inserted;
+    counter += length;
   }
+}
+
+function unitsOf(runs: Iterable<HiddenRun>): number {
+  let units = 0;
+  for (const { leaf, at } of runs) units += leaf.runs[at + LENGTH]!;
+  return units;
 }

@@ -54,7 +54,8 @@ function load(saved: SavedDocument | undefined, commits: readonly RecordedCommit
   }
   for (const { change, stamp, peer, marked } of commits) {
     if (peer !== undefined) record.enterPeer(peer);
-    record.append(splicesOf(change), stamp, specialOf(record, change));
+    const places = "places" in change ? change.places : undefined;
+    record.append(splicesOf(change), stamp, specialOf(record, change), places);
     if (marked) record.marks.push(record.version);
   }
   rebuild(state, stored + 1);
@@ -98,7 +99,8 @@ export function recordedCommit(record: SpliceRecord, version: number): RecordedC
 function changeOf(record: SpliceRecord, version: number): RecordedChange {
   const special = record.specials.get(version);
   const splices = record.splicesOf(version);
-  if (special === undefined) return { kind: "text", splices };
+  const places = record.placesOf(version);
+  if (special === undefined) return { kind: "text", splices, places };
   switch (special.kind) {
     case "baseline":
       return { kind: "baseline", splices };
@@ -113,7 +115,7 @@ function changeOf(record: SpliceRecord, version: number): RecordedChange {
     case "import":
       if (special.update === undefined)
         throw damaged(`the update of version ${version} is missing`);
-      return { kind: "import", splices, update: special.update };
+      return { kind: "import", splices, update: special.update, places };
     default:
       return special;
   }

@@ -1,7 +1,7 @@
 import { damaged, IntColumn } from "../base/index.ts";
 import type { Deletion } from "./holds.ts";
 import { InsertStore } from "./insert-store.ts";
-import type { Special, Splice, Stamp } from "./types.ts";
+import type { Places, Special, Splice, Stamp } from "./types.ts";
 
 /** A splice that removed and inserted: the death numbers and the counters that it gave. */
 export interface Replacement extends Deletion {
@@ -33,6 +33,8 @@ export class SpliceRecord {
   readonly specials = new Map<number, Special>();
   /** Versions at which the Loro document was brought up to date: replay must pause at the same ones. */
   readonly marks = new IntColumn();
+  /** Of splices whose text stands behind hidden units that follow the visible unit before it: behind how many. */
+  readonly places = new Map<number, number>();
   /** Which peer wrote from which version on. */
   readonly peers: { readonly from: number; readonly peer: string }[] = [];
   readonly stamps: SharedStamp[] = [];
@@ -62,11 +64,12 @@ export class SpliceRecord {
     return this.#deaths;
   }
 
-  append(splices: readonly Splice[], stamp: Stamp, special?: Special): void {
+  append(splices: readonly Splice[], stamp: Stamp, special?: Special, places?: Places): void {
     const stampIndex = this.#internStamp(stamp);
     const version = this.times.length + 1;
     if (special !== undefined) this.specials.set(version, special);
     if (special?.kind !== "flip") {
+      for (const [i, hidden] of (places ?? []).entries()) this.place(this.#ats.length + i, hidden);
       for (let i = 0; i < splices.length; i++) {
         const { at, remove, insert } = splices[i]!;
         this.#ats.push(at);
@@ -151,6 +154,23 @@ export class SpliceRecord {
 
   spliceInsertLength(index: number): number {
     return this.#insertLengths.at(index);
+  }
+
+  /** Behind how many hidden units a splice's text stands. */
+  placeOf(index: number): number {
+    return this.places.size === 0 ? 0 : (this.places.get(index) ?? 0);
+  }
+
+  place(index: number, hidden: number): void {
+    if (hidden > 0) this.places.set(index, hidden);
+  }
+
+  /** Of each splice of a version; undefined when none stands behind any. */
+  placesOf(version: number): Places {
+    const places: number[] = [];
+    for (let i = this.spliceEnd(version - 1); i < this.spliceEnd(version); i++)
+      places.push(this.placeOf(i));
+    return places.some((hidden) => hidden > 0) ? places : undefined;
   }
 
   /** How many units had been inserted when `version` was made. */

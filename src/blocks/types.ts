@@ -42,12 +42,24 @@ export type Special =
  */
 export type Holding = readonly number[] | undefined;
 
+/**
+ * Of each splice of a version: behind how many of the hidden units that follow the visible unit before it its text
+ * stands. Undefined when it is none for all, as with everything that old formats recorded.
+ */
+export type Places = readonly number[] | undefined;
+
 /** What one version did, as a journal keeps it: enough to do it again without anything else. */
 export type RecordedChange =
-  | { readonly kind: "text" | "baseline"; readonly splices: readonly Splice[] }
+  | { readonly kind: "baseline"; readonly splices: readonly Splice[] }
+  | { readonly kind: "text"; readonly splices: readonly Splice[]; readonly places?: Places }
   | { readonly kind: "structure" }
   | { readonly kind: "birth"; readonly hash: string }
-  | { readonly kind: "import"; readonly splices: readonly Splice[]; readonly update: Uint8Array }
+  | {
+      readonly kind: "import";
+      readonly splices: readonly Splice[];
+      readonly update: Uint8Array;
+      readonly places?: Places;
+    }
   | {
       readonly kind: "flip";
       /** The Edit that is switched off or on. */

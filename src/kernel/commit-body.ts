@@ -6,6 +6,7 @@ import {
   KumikoError,
 } from "../base/index.ts";
 import {
+  type Places,
   readHolding,
   type RecordedChange,
   type RecordedCommit,
@@ -27,13 +28,17 @@ export interface CommitBody extends Pick<RecordedCommit, "change" | "peer" | "ma
 const FORMAT = 1;
 /** Of a flip that says which deletions it made hold or let go. */
 const WITH_HOLDS = 2;
-const READABLE = [FORMAT, WITH_HOLDS];
+/** Of text that stands behind something hidden, and says behind how much. */
+const WITH_PLACES = 3;
+const READABLE = [FORMAT, WITH_HOLDS, WITH_PLACES];
 const kinds = ["text", "structure", "baseline", "birth", "import", "flip"] as const;
 
 export function encodeBody({ change, peer, marked, row }: CommitBody): Uint8Array {
   const writer = new ByteWriter();
   const held = change.kind === "flip" ? change.held : undefined;
-  writer.byte(held === undefined ? FORMAT : WITH_HOLDS);
+  const places = "places" in change ? change.places : undefined;
+  const more = held === undefined ? FORMAT : WITH_HOLDS;
+  writer.byte(places === undefined ? more : WITH_PLACES);
   writer.byte(kinds.indexOf(change.kind) * 4 + (marked ? 2 : 0) + (row === undefined ? 0 : 1));
   writer.text(peer ?? "");
   if (row !== undefined) writeRow(writer, row);
@@ -45,6 +50,7 @@ export function encodeBody({ change, peer, marked, row }: CommitBody): Uint8Arra
   }
   if ("splices" in change) writeSplices(writer, change.splices);
   if (held !== undefined) writeHolding(writer, held);
+  for (const hidden of places ?? []) writer.count(hidden);
   return writer.finish();
 }
 
@@ -54,7 +60,7 @@ export function decodeBody(bytes: Uint8Array): CommitBody {
   if (!READABLE.includes(format)) {
     throw new KumikoError(
       "unsupported_format",
-      `A commit has format ${format}, and this version of Kumiko reads format ${READABLE.join(" and ")}.`,
+      `A commit has format ${format}, and this version of Kumiko reads format ${READABLE.join(", ")}.`,
       { found: format, readable: READABLE },
     );
   }
@@ -74,7 +80,10 @@ function readChange(
   format: number,
 ): RecordedChange {
   switch (kind) {
-    case "text":
+    case "text": {
+      const splices = readSplices(reader);
+      return { kind, splices, places: readPlaces(reader, format, splices) };
+    }
     case "baseline":
       return { kind, splices: readSplices(reader) };
     case "structure":
@@ -83,7 +92,8 @@ function readChange(
       return { kind, hash: reader.text() };
     case "import": {
       const update = reader.bytes();
-      return { kind, update, splices: readSplices(reader) };
+      const splices = readSplices(reader);
+      return { kind, update, splices, places: readPlaces(reader, format, splices) };
     }
     case "flip": {
       const edit = reader.text();
@@ -112,6 +122,10 @@ function readSplices(reader: ByteReader): Splice[] {
     splices.push({ at: reader.count(), remove: reader.count(), insert: reader.text() });
   }
   return splices;
+}
+
+function readPlaces(reader: ByteReader, format: number, splices: readonly Splice[]): Places {
+  return format < WITH_PLACES ? undefined : splices.map(() => reader.count());
 }
 
 function writeRow(writer: ByteWriter, row: NewBlockRow): void {

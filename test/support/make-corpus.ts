@@ -80,6 +80,22 @@ document.flip(document.planUndo({ actor: "ann", edit: "call-41" }), {
   edit: "undo-2",
   time: 2900,
 });
+// Dora writes where a line was that Claude takes away, so that her text stands behind hidden text.
+document.commit([{ at: 0, remove: document.read().indexOf("\n") + 1, insert: "" }], {
+  actor: "claude",
+  edit: "call-43",
+  time: 3000,
+});
+document.commit([{ at: 0, remove: 0, insert: "zero " }], {
+  actor: "dora",
+  edit: "dora-1",
+  time: 3100,
+});
+document.flip(document.planUndo({ actor: "claude" }), {
+  actor: "claude",
+  edit: "undo-3",
+  time: 3200,
+});
 const update = document.exportSince();
 const saved = document.save({ snapshot: true });
 const content = {

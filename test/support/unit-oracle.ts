@@ -1,4 +1,5 @@
 import type { Splice, Stamp } from "../../src/blocks/index.ts";
+import { LastShown, placeAmongAll } from "./hidden-place.ts";
 
 /** One UTF-16 unit that was once inserted. It is kept for ever, visible or not. */
 export interface OracleUnit {
@@ -33,7 +34,7 @@ type Flip = { readonly edit: string; readonly active: boolean } | undefined;
  * UNDO-1 taken at its word, without any cleverness: a unit is an object that knows the Edit that
  * inserted it and the deletions of it; it is visible iff the first is active and none of the others
  * holds. A deletion holds while its Edit is active, or while each unit that was put in its place is
- * gone by one that holds. New text goes directly behind the visible unit before it.
+ * gone by one that holds. Where among the hidden units new text goes, `placeAmongAll` says.
  */
 export class UnitOracle {
   readonly #units: OracleUnit[] = [];
@@ -41,6 +42,7 @@ export class UnitOracle {
   readonly #redoLists = new Map<string, string[]>();
   readonly #visible: (readonly OracleUnit[])[] = [[]];
   readonly #splices: (readonly Splice[])[] = [[]];
+  readonly #lastShown = new LastShown<OracleUnit>();
 
   get version(): number {
     return this.#visible.length - 1;
@@ -189,7 +191,7 @@ export class UnitOracle {
 
   #splice({ at, remove, insert }: Splice, edit: string): void {
     const visible = this.#shown();
-    const place = at === 0 ? 0 : this.#units.indexOf(visible[at - 1]!) + 1;
+    const place = placeAmongAll(this.#units, visible, { at, remove }, this.#lastShown);
     const version = this.version + 1;
     const added = insert.split("").map((text) => ({ text, edit, version, deletions: [] }));
     const deletion = { edit, inserted: added };
@@ -199,6 +201,7 @@ export class UnitOracle {
 
   #nextVersion(splices: readonly Splice[]): void {
     this.#visible.push(this.#shown());
+    this.#lastShown.show(this.visible(), this.version);
     this.#splices.push(splices);
   }
 

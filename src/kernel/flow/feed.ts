@@ -58,7 +58,10 @@ function frozenChange(change: CommitBody["change"]): FeedEvent["change"] {
     for (const splice of change.splices) Object.freeze(splice);
     Object.freeze(change.splices);
   }
-  if (change.kind === "import") return Object.freeze({ kind: "import", splices: change.splices });
+  if (change.kind === "import" || change.kind === "text") {
+    const { kind, splices } = change;
+    return Object.freeze({ kind, splices });
+  }
   if (change.kind === "flip") {
     const { kind, edit, active, splices } = change;
     return Object.freeze({ kind, edit, active, splices });

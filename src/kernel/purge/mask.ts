@@ -99,7 +99,9 @@ export function maskCommits(
     const splices = versions[index]!.map(show);
     text.apply({ kind: "text", splices });
     const masked =
-      change.kind === "import" ? ({ kind: "text", splices } as const) : { ...change, splices };
+      change.kind === "import"
+        ? ({ kind: "text", splices, places: change.places } as const)
+        : { ...change, splices };
     return { ...commit, peer: writer, change: masked };
   });
 }

@@ -76,7 +76,9 @@ function flipsIn(
       flips.set(index, document.flip(change, stamp).splices);
     } else if (splices.length > 0) {
       withText.add(stamp.edit);
-      document.commit(splices, stamp);
+      // As recorded: newlines, which decide it, are no newlines here.
+      const { places = splices.map(() => 0) } = "places" in change ? change : {};
+      document.commit(splices, stamp, { places });
     } else {
       document.touch(stamp);
     }

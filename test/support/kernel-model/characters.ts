@@ -1,7 +1,10 @@
+import { LastShown, placeAmongAll } from "../hidden-place.ts";
+
 /** One UTF-16 unit that was once inserted. It is kept for ever, visible or not. */
 export interface Character {
   readonly text: string;
   readonly edit: string;
+  readonly version: number;
   readonly deletions: Deletion[];
 }
 
@@ -25,6 +28,7 @@ export type Wanted = readonly (Character | string)[];
 export class ModelText {
   readonly #all: Character[] = [];
   readonly #versions: (readonly Character[])[] = [[]];
+  readonly #lastShown = new LastShown<Character>();
   readonly #isActive: (edit: string) => boolean;
 
   constructor(isActive: (edit: string) => boolean) {
@@ -43,23 +47,31 @@ export class ModelText {
     return textOf(this.visible(version));
   }
 
-  /** The next version: changes one after the other, new text directly behind the visible text before it. */
+  /** The next version: changes one after the other. */
   commit(changes: readonly Change[], edit: string): void {
-    let visible = [...this.visible()];
+    const version = this.version + 1;
+    const visible = [...this.visible()];
     for (const { at, remove, insert } of changes) {
-      const added = insert.split("").map((text): Character => ({ text, edit, deletions: [] }));
+      const added = insert
+        .split("")
+        .map((text): Character => ({ text, edit, version, deletions: [] }));
       const deletion = { edit, inserted: added };
       for (const character of visible.slice(at, at + remove)) character.deletions.push(deletion);
-      const place = at === 0 ? 0 : this.#all.indexOf(visible[at - 1]!) + 1;
+      const place = placeAmongAll(this.#all, visible, { at, remove }, this.#lastShown);
       this.#all.splice(place, 0, ...added);
       visible.splice(at, remove, ...added);
     }
-    this.#versions.push(visible);
+    this.#next(visible);
   }
 
   /** The next version, after some Edit was switched off or on. */
   flip(): void {
-    this.#versions.push(this.#shown(this.#isActive));
+    this.#next(this.#shown(this.#isActive));
+  }
+
+  #next(visible: readonly Character[]): void {
+    this.#versions.push(visible);
+    this.#lastShown.show(visible, this.version);
   }
 
   /** What an Edit's being switched comes to, and how many of its characters it would not change. */
