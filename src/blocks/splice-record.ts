@@ -69,9 +69,9 @@ export class SpliceRecord {
     const version = this.times.length + 1;
     if (special !== undefined) this.specials.set(version, special);
     if (special?.kind !== "flip") {
-      for (const [i, hidden] of (places ?? []).entries()) this.place(this.#ats.length + i, hidden);
       for (let i = 0; i < splices.length; i++) {
         const { at, remove, insert } = splices[i]!;
+        if (places !== undefined) this.place(this.#ats.length, places[i] ?? 0);
         this.#ats.push(at);
         this.#removes.push(remove);
         this.#insertLengths.push(insert.length);
