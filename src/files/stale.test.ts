@@ -92,7 +92,7 @@ describe("a program that writes back an older text with its changes", () => {
       return `${at}\n${long}`;
     });
     madeFrom(`theirs\n${long}`, texts);
-    expect(asked).toEqual([0, 1, 2]);
+    expect([...new Set(asked)]).toEqual([0, 1, 2]);
   });
 
   // Seen when the machine was busy: a text that was looked at too slowly was "far", and what agents had saved was lost.

@@ -1,6 +1,7 @@
-import { type ChangedRange, diffLines, Effort, splitText } from "../blocks/index.ts";
+import { diffLines, Effort, splitText } from "../blocks/index.ts";
 import type { FileIdentity, FileStat } from "./file-stat.ts";
 import type { Base, Synced } from "./ledger.ts";
+import { saidIn } from "./words.ts";
 
 /** What was on disk before, and until when by the file system's time. */
 export interface Earlier {
@@ -30,7 +31,6 @@ const DIFF_STEPS = 1_400_000;
 /** What it costs to read a text and take it apart, and to tell its words. */
 const STEPS_PER_CHARACTER = 0.15;
 const STEPS_PER_CHARACTER_OF_WORDS = 3;
-const WORD = /[\p{L}\p{N}_]+/gu;
 
 /** What was on disk lately, the newest first, when it says something else from now on; `isOwn`: because we saved it. */
 export function withEarlier(
@@ -88,79 +88,86 @@ function placed(file: FileIdentity | FileStat): bigint {
  * each of them was: of a long text only the newest are looked at.
  */
 export function madeFrom(disk: string, texts: readonly (() => string)[]): number {
-  const effort = new Effort(SEARCH_STEPS);
   const { lines } = splitText(disk);
-  let nearest = 0;
-  let least: Distance = { inWords: Infinity, inLines: Infinity };
-  for (const [at, read] of texts.entries()) {
+  const distances = distancesInLines({ lines, length: disk.length }, texts);
+  const least = Math.min(...distances);
+  if (least === 0) return 0;
+  // A formatter changes all lines: then a text with fewer of them seems nearer than the one that it read, up to twice as near.
+  const near = [...distances.keys()].filter((at) => distances[at]! <= 2 * least);
+  return near.length === 1 ? near[0]! : nearestInWords(lines, texts, { near, distances });
+}
+
+/** Of as many as there is time for. */
+function distancesInLines(
+  disk: { readonly lines: readonly string[]; readonly length: number },
+  texts: readonly (() => string)[],
+): number[] {
+  const effort = new Effort(SEARCH_STEPS);
+  const distances: number[] = [];
+  for (const read of texts) {
     const text = read();
     const ofOne = new Effort(DIFF_STEPS);
-    const distance = distanceOf(splitText(text).lines, lines, ofOne);
-    if (distance.inLines === 0) return 0;
-    if (isLess(distance, least)) {
+    let distance = 0;
+    for (const { left, right } of changedIn(splitText(text).lines, disk.lines, ofOne))
+      distance += left.length + right.length;
+    distances.push(distance);
+    effort.spend(ofOne.spent + (text.length + disk.length) * STEPS_PER_CHARACTER);
+    if (distance === 0 || effort.left === 0) break;
+  }
+  return distances;
+}
+
+/** Of those that are near in lines, the one that says nearly the same, whatever is between its words; the nearer in lines of several. */
+function nearestInWords(
+  disk: readonly string[],
+  texts: readonly (() => string)[],
+  { near, distances }: { readonly near: readonly number[]; readonly distances: readonly number[] },
+): number {
+  const effort = new Effort(SEARCH_STEPS);
+  let nearest = near[0]!;
+  let least = Infinity;
+  for (const at of near) {
+    let distance = 0;
+    for (const { left, right } of changedIn(splitText(texts[at]!()).lines, disk, effort))
+      distance += wordsBetween(left, right, effort);
+    // Of what it was too late for, nothing is known.
+    if (effort.left === 0 && least < Infinity) break;
+    if (distance < least || (distance === least && distances[at]! < distances[nearest]!)) {
       nearest = at;
       least = distance;
     }
-    effort.spend(ofOne.spent + (text.length + disk.length) * STEPS_PER_CHARACTER);
-    if (effort.left === 0) break;
   }
   return nearest;
 }
 
-interface Distance {
-  /** Lines that have other words, wherever these stand in them: what a formatter does counts for nothing. */
-  readonly inWords: number;
-  readonly inLines: number;
-}
-
-function isLess(one: Distance, other: Distance): boolean {
-  if (one.inWords !== other.inWords) return one.inWords < other.inWords;
-  return one.inLines < other.inLines;
-}
-
-function distanceOf(
-  oldLines: readonly string[],
-  newLines: readonly string[],
-  effort: Effort,
-): Distance {
-  let inWords = 0;
-  let inLines = 0;
-  for (const range of diffLines(oldLines, newLines, effort).ranges) {
-    const [left, right] = sidesOf(range, oldLines, newLines);
-    inLines += left.length + right.length;
-    inWords += effort.left === 0 ? left.length + right.length : wordsBetween(left, right, effort);
-  }
-  return { inWords, inLines };
-}
-
+/** Lines with other words; the same ones in lines of other lengths are the same. */
 function wordsBetween(
   oldLines: readonly string[],
   newLines: readonly string[],
   effort: Effort,
 ): number {
-  const oldWords = wordsIn(oldLines, effort);
-  const newWords = wordsIn(newLines, effort);
   let count = 0;
-  for (const range of diffLines(oldWords, newWords, effort).ranges) {
-    const [left, right] = sidesOf(range, oldWords, newWords);
-    // The same words in lines of other lengths are the same.
+  for (const { left, right } of changedIn(said(oldLines, effort), said(newLines, effort), effort))
     if (left.join(" ") !== right.join(" ")) count += left.length + right.length;
-  }
   return count;
 }
 
-function sidesOf(
-  { oldStart, oldEnd, newStart, newEnd }: ChangedRange,
-  oldLines: readonly string[],
-  newLines: readonly string[],
-): readonly [readonly string[], readonly string[]] {
-  return [oldLines.slice(oldStart, oldEnd), newLines.slice(newStart, newEnd)];
-}
-
-/** Of each line that has any. */
-function wordsIn(lines: readonly string[], effort: Effort): string[] {
+/** Of each line that has any words. */
+function said(lines: readonly string[], effort: Effort): string[] {
+  if (effort.left === 0) return [];
   return lines.flatMap((line) => {
     effort.spend(line.length * STEPS_PER_CHARACTER_OF_WORDS);
-    return line.match(WORD)?.join(" ") ?? [];
+    return saidIn(line) || [];
   });
+}
+
+function* changedIn(
+  oldLines: readonly string[],
+  newLines: readonly string[],
+  effort: Effort,
+): Generator<{ readonly left: readonly string[]; readonly right: readonly string[] }> {
+  for (const range of diffLines(oldLines, newLines, effort).ranges) {
+    const left = oldLines.slice(range.oldStart, range.oldEnd);
+    yield { left, right: newLines.slice(range.newStart, range.newEnd) };
+  }
 }
