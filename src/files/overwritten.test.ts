@@ -1,11 +1,11 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { fcOptions } from "../../test/support/counts.ts";
 import { stamp } from "../../test/support/documents.ts";
 import { BlockDocument, type Splice } from "../blocks/index.ts";
 import { whenBothChanged } from "../permission/index.ts";
 import { mergeTexts } from "./merge.ts";
-import { overwritten } from "./overwritten.ts";
+import { besideEdits, overwritten } from "./overwritten.ts";
 
 const text = fc
   .array(fc.constantFrom("a", "b c", "", "(d)", "😀 e", "word words"), { maxLength: 6 })
@@ -59,4 +59,31 @@ test.each([
   document.commit(overwritten(document, become(document, disk)), stamp("disk", "d1"));
   document.flip(document.planUndo({ actor: "claude", edit: "e1" }), stamp("ann", "undo"));
   expect(document.read()).toBe(undone);
+});
+
+describe.each([
+  ["on disk", overwritten],
+  ["in an editor", besideEdits],
+])("a sign added %s at the end of a line that an Edit changed", (_, placed) => {
+  test("stays there when a line behind it comes back", () => {
+    using document = BlockDocument.create({ peer: "2" });
+    document.commit([{ at: 0, remove: 0, insert: "abc\nhidden\nnext\n" }], stamp("disk", "load"));
+    document.commit([{ at: 0, remove: 3, insert: "xyz" }], stamp("claude", "e1"));
+    document.commit([{ at: 4, remove: 7, insert: "" }], stamp("claude", "e2"));
+    document.commit(placed(document, become(document, "xyz;\nnext\n")), stamp("disk", "d1"));
+    expect(document.read()).toBe("xyz;\nnext\n");
+    document.flip(document.planUndo({ actor: "claude", edit: "e2" }), stamp("ann", "undo"));
+    expect(document.read()).toBe("xyz;\nhidden\nnext\n");
+  });
+
+  test("stays there when a line that was added behind it is redone", () => {
+    using document = BlockDocument.create({ peer: "2" });
+    document.commit([{ at: 0, remove: 0, insert: "abc\nnext\n" }], stamp("disk", "load"));
+    document.commit([{ at: 0, remove: 3, insert: "xyz" }], stamp("claude", "e1"));
+    document.commit([{ at: 4, remove: 0, insert: "added\n" }], stamp("claude", "e2"));
+    document.flip(document.planUndo({ actor: "claude", edit: "e2" }), stamp("ann", "undo"));
+    document.commit(placed(document, become(document, "xyz;\nnext\n")), stamp("disk", "d1"));
+    document.flip(document.planRedo({ actor: "claude", edit: "e2" }), stamp("ann", "redo"));
+    expect(document.read()).toBe("xyz;\nadded\nnext\n");
+  });
 });

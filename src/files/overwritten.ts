@@ -66,7 +66,7 @@ function inTurn(origin: Origin, changes: readonly Change[], wide: readonly Range
       at = change.end;
     }
     insert += text.slice(at, end);
-    splices.push(...replacing(origin, { start, end, insert }, shift));
+    splices.push(replacing(origin, { start, end, insert }, shift));
     shift += insert.length - (end - start);
   }
   return splices;
@@ -74,19 +74,15 @@ function inTurn(origin: Origin, changes: readonly Change[], wide: readonly Range
 
 /**
  * What follows a word that took another's place is put behind that one as well, which comes back there. New text goes
- * directly behind what is seen before it: so it is put behind what it replaces, else behind the next character, which it then
- * has in it.
+ * directly behind what is seen before it, but what replaces something behind all that is hidden there: so it replaces the
+ * next character where it replaces nothing, and has that in it. In one splice: behind a newline, new text would stand behind
+ * the hidden lines there, and the old newline before them.
  */
-function replacing(origin: Origin, change: Change, shift: number): Splice[] {
+function replacing(origin: Origin, change: Change, shift: number): Splice {
   const { start, end, insert } = change;
-  if (!origin.isBehindEdit(change) || !origin.canComeBehind(change))
-    return [{ at: start + shift, remove: end - start, insert }];
-  const next = end > start ? "" : origin.text[end]!;
-  const until = end + next.length;
-  return [
-    { at: until + shift, remove: 0, insert: insert + next },
-    { at: start + shift, remove: until - start, insert: "" },
-  ];
+  const isBehind = origin.isBehindEdit(change) && origin.canComeBehind(change);
+  const next = isBehind && end === start ? origin.text[end]! : "";
+  return { at: start + shift, remove: end - start + next.length, insert: insert + next };
 }
 
 /** Those that meet are one. */
