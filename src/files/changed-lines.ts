@@ -16,6 +16,12 @@ export interface Lines extends Range {
   readonly changes: Change[];
 }
 
+/** Of each run, how far what goes with it reaches to either side; undefined where nothing does. */
+interface Reaches {
+  readonly starts: readonly (number | undefined)[];
+  readonly ends: readonly (number | undefined)[];
+}
+
 /** The text as it was, and who wrote it. */
 export class Origin {
   readonly target: EditTarget;
@@ -74,7 +80,8 @@ export class ChangedLines {
     if (own.every(({ insert }) => insert === "")) return [...changes, ...this.#newlineLeft()];
     const taken = new Set(own.flatMap((change) => this.#changedBy(change)));
     if (fixed !== undefined) taken.delete(fixed);
-    return changes.map((change) => this.#around(change, taken));
+    const reaches = this.#reaches(taken);
+    return changes.map((change) => this.#around(change, taken, reaches));
   }
 
   /** Changes nothing of what is said. */
@@ -110,21 +117,30 @@ export class ChangedLines {
     return edits;
   }
 
-  #around(change: Change, taken: ReadonlySet<string>): Range {
-    let { start, end } = change;
-    for (let at = this.#runAt(start - 1); at >= 0 && this.#runs[at] !== undefined; at--) {
-      const run = this.#runs[at]!;
-      if (taken.has(run.edit)) start = Math.min(start, run.start);
-      else if (!this.#isPassed(run)) break;
-    }
-    for (let at = this.#runAt(end); this.#runs[at] !== undefined; at++) {
-      const run = this.#runs[at]!;
-      if (taken.has(run.edit)) end = Math.max(end, run.start + run.length);
-      else if (!this.#isPassed(run)) break;
-    }
+  #around(change: Change, taken: ReadonlySet<string>, { starts, ends }: Reaches): Range {
+    const start = Math.min(change.start, starts[this.#runAt(change.start - 1)] ?? change.start);
+    const end = Math.max(change.end, ends[this.#runAt(change.end)] ?? change.end);
     // The newline that the Edit ended the line with is the line's.
     const isEnded = this.#newlineBy !== undefined && taken.has(this.#newlineBy);
     return { start, end: end === this.#lines.end && isEnded ? end + 1 : end };
+  }
+
+  /** Found for all changes at once: a program may change a line in thousands of places, each with all of its runs around it. */
+  #reaches(taken: ReadonlySet<string>): Reaches {
+    const runs = this.#runs;
+    const passed = runs.map((run) => !taken.has(run.edit) && this.#isPassed(run));
+    const reach = (at: number, beside: number | undefined, own: number): number | undefined => {
+      if (taken.has(runs[at]!.edit)) return beside ?? own;
+      return passed[at] === true ? beside : undefined;
+    };
+    const starts: (number | undefined)[] = [];
+    for (const [at, { start }] of runs.entries()) starts[at] = reach(at, starts[at - 1], start);
+    const ends: (number | undefined)[] = runs.map(() => undefined);
+    for (let at = runs.length - 1; at >= 0; at--) {
+      const { start, length } = runs[at]!;
+      ends[at] = reach(at, ends[at + 1], start + length);
+    }
+    return { starts, ends };
   }
 
   /** What a program put between two parts of what an Edit wrote does not keep them apart. */

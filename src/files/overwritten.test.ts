@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { fcOptions } from "../../test/support/counts.ts";
 import { stamp } from "../../test/support/documents.ts";
 import { BlockDocument, type Splice } from "../blocks/index.ts";
@@ -59,6 +59,24 @@ test.each([
   document.commit(overwritten(document, become(document, disk)), stamp("disk", "d1"));
   document.flip(document.planUndo({ actor: "claude", edit: "e1" }), stamp("ann", "undo"));
   expect(document.read()).toBe(undone);
+});
+
+test("who wrote a part of a long line is asked once, however often the line is changed", () => {
+  using document = BlockDocument.create({ peer: "2" });
+  document.commit([{ at: 0, remove: 0, insert: "x\n" }], stamp("disk", "load"));
+  const pairs = Array.from({ length: 100 }, (_, at) => `"k${at}":'v${at}'`);
+  const written = `{${pairs.join(",")}}\n`;
+  document.commit([{ at: 0, remove: 2, insert: written }], stamp("claude", "e1"));
+  const spaced = written.replaceAll(/[:,]/g, "$& ");
+  document.commit(overwritten(document, become(document, spaced)), stamp("disk", "d1"));
+  const runs = document.blame().length;
+  expect(runs).toBeGreaterThan(pairs.length);
+  const authors = vi.spyOn(document, "authors");
+  const splices = overwritten(document, become(document, spaced.replaceAll("'", '"')));
+  expect(authors.mock.calls.length).toBeLessThanOrEqual(runs);
+  const [splice, ...others] = splices;
+  expect(others).toEqual([]);
+  expect(splice!.remove).toBe(spaced.length - 1);
 });
 
 describe.each([
