@@ -1,5 +1,5 @@
 import type { Splice, TextLines } from "../blocks/index.ts";
-import { type Replaced, wordSplices } from "./word-splices.ts";
+import { areLookedThrough, type Replaced, wordSplices } from "./word-splices.ts";
 import { saidIn } from "./words.ts";
 
 /** What stays: its first line in the old text and in the new, and how many. */
@@ -48,6 +48,15 @@ export class LineRebuild {
     // An empty last line is one only by its newline.
     const ends = lines.length > 0 && (finalNewline || lines.at(-1) === "");
     const text = lines.join("\n") + (ends ? "\n" : "");
+    const wide = this.#between(this.#surelyKept(), ends);
+    // Where nobody would find the doubtful lines again by their words, they stay as they are: nobody touched most of them.
+    const stretches = areLookedThrough(wide) ? wide : this.#between(this.#kept, ends);
+    return { text, splices: wordSplices(stretches) };
+  }
+
+  /** What is between lines that stay, where it says something else. */
+  #between(all: readonly Kept[], ends: boolean): Replaced[] {
+    const { lines } = this;
     const stretches: Replaced[] = [];
     const change = (at: number, gone: string, fresh: string): void => {
       if (gone !== fresh) stretches.push({ at, old: gone, fresh });
@@ -61,7 +70,7 @@ export class LineRebuild {
       change(offset, gone, terminated(lines, newLine, newEnd));
       offset += gone.length;
     };
-    for (const [oldStart, newStart, count] of this.#surelyKept()) {
+    for (const [oldStart, newStart, count] of all) {
       between(oldStart, newStart);
       oldLine = oldStart + count;
       newLine = newStart + count;
@@ -71,7 +80,7 @@ export class LineRebuild {
     const oldText = tail(old, oldLine, this.#old.finalNewline);
     const newText = tail(lines, newLine, ends);
     change(oldLine > 0 && newLine > 0 ? offset - 1 : offset, oldText, newText);
-    return { text, splices: wordSplices(stretches) };
+    return stretches;
   }
 
   /**

@@ -144,4 +144,20 @@ describe("what a program changed", () => {
   ])("is what is not between words that are still there: $splices", ({ memory, disk, splices }) => {
     expect(changed(memory, disk)).toEqual(splices);
   });
+
+  test("leaves lines between others alone, also where there are too many to look at every word", () => {
+    const lines = Array.from({ length: 30_000 }, (_, at) =>
+      at % 2 === 0 ? `      number ${at}\n` : "    item of all,\n",
+    );
+    const numbers = lines.map((line) => line.replace("number", "another number"));
+    const others = lines.map((line) => line.replace("number ", "nr"));
+    for (const now of [numbers, others]) {
+      const { splices } = mergeTexts(
+        { base: lines.join(""), memory: lines.join(""), disk: now.join("") },
+        RULE,
+      );
+      expect(splices).toHaveLength(15_000);
+      expect(Math.max(...splices.map(({ remove }) => remove))).toBeLessThan(lines[0]!.length + 4);
+    }
+  });
 });

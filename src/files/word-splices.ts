@@ -15,6 +15,16 @@ export interface Replaced {
   readonly fresh: string;
 }
 
+/** Whether a word that is still there is looked for in all of them. */
+export function areLookedThrough(stretches: readonly Replaced[]): boolean {
+  const characters = stretches.reduce((sum, stretch) => sum + lengthOf(stretch), 0);
+  return characters <= MOST_CHARACTERS;
+}
+
+function lengthOf({ old, fresh }: Replaced): number {
+  return old.length + fresh.length;
+}
+
 /**
  * Splices for stretches of a text, in order, each in the text that the one before it left. Every word that is still there
  * stays where it is: it keeps its author, and its Edit can be undone, also when a program indented or wrapped its line.
@@ -25,7 +35,7 @@ export function wordSplices(stretches: readonly Replaced[]): Splice[] {
   let characters = 0;
   let shift = 0;
   for (const stretch of stretches) {
-    characters += stretch.old.length + stretch.fresh.length;
+    characters += lengthOf(stretch);
     const parts = characters > MOST_CHARACTERS ? [stretch] : byLines(stretch, effort);
     for (const { at, old, fresh } of parts) {
       const splice = trimmed(at, old, fresh);
