@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, rmSync, writeSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync, rmSync, statSync, writeSync } from "node:fs";
 import { describe, expect, test, vi } from "vitest";
 import { KumikoError } from "../src/base/index.ts";
 import { Mounted } from "./support/mounted.ts";
@@ -8,6 +8,8 @@ const codex = { actor: "codex", kind: "agent" } as const;
 const ann = { actor: "ann", kind: "person" } as const;
 const OPEN = { "kumiko.toml": '[[rule]]\npath = "**"\nlevel = "admin"\n' };
 const MANUAL = { "kumiko.toml": '[mount]\nsave = "manual"\n' };
+
+const full = new KumikoError("file_unwritable", "the disk is full", {});
 
 const MAKING = {
   file_create: (path: string) => ({ path, content: "new\n" }),
@@ -25,7 +27,6 @@ const MAKING_EMPTY = {
 describe("a file that cannot be made", () => {
   const ways = Object.entries(MAKING);
   const closed = new KumikoError("file_unwritable", "its folder is closed", {});
-  const full = new KumikoError("file_unwritable", "the disk is full", {});
 
   async function expectNothingMade(mounted: Mounted, path: string): Promise<void> {
     expect(existsSync(mounted.path(path))).toBe(false);
@@ -97,6 +98,110 @@ describe("a file that cannot be made", () => {
     );
     expect(mounted.read("before.txt")).toBe("after\n");
     await expectNothingMade(mounted, "new.txt");
+  });
+});
+
+describe("a file that went and cannot be made anew", () => {
+  const ways = Object.entries(MAKING);
+  const { file_create: creating } = MAKING;
+  const unsaving = [
+    ...ways.map(([tool, input]) => ({ tool, input, how: OPEN })),
+    // A patch is staged there.
+    { tool: "file_create", input: creating, how: MANUAL },
+  ];
+  const path = "f.txt";
+
+  test.each(unsaving)(
+    "keeps what was not saved for when it comes back: $tool (%#)",
+    async (way) => {
+      await using mounted = await Mounted.with({ ...way.how, [path]: "old\nb\n" });
+      const { disk } = mounted.mounts.first().source;
+      const save = vi.spyOn(disk, "save").mockRejectedValue(full);
+      await mounted.call("block_replace", { block_id: path, old: "old", new: "UNSAVED" }, claude);
+      rmSync(mounted.path(path));
+      await expect(mounted.call(way.tool, way.input(path), claude)).rejects.toThrow(full.message);
+      save.mockRestore();
+      expect(await mounted.call("file_status", {}, ann)).toMatchObject({
+        conflicts: [{ gone: true }],
+      });
+      mounted.write(path, "old\nb\nc\n");
+      expect(await mounted.text(path)).toBe("UNSAVED\nb\nc\n");
+      expect(await mounted.call("file_status", {}, ann)).toMatchObject({ conflicts: [] });
+    },
+  );
+
+  /** One that was a program with line ends of its own. */
+  async function gone(): Promise<Mounted> {
+    const mounted = await Mounted.with({ ...OPEN, [path]: "old\r\nb\r\n" });
+    chmodSync(mounted.path(path), 0o755);
+    await mounted.call("block_replace", { block_id: path, old: "old", new: "new" }, claude);
+    rmSync(mounted.path(path));
+    return mounted;
+  }
+
+  async function expectGoneAsBefore(mounted: Mounted): Promise<void> {
+    expect(existsSync(mounted.path(path))).toBe(false);
+    const status = await mounted.call<{ files: object[] }>("file_status", {}, ann);
+    expect(status).toMatchObject({ files: [{ path, status: "deleted" }], conflicts: [] });
+    expect(status.files[0]).not.toHaveProperty("why");
+  }
+
+  function expectBack(mounted: Mounted): void {
+    expect(mounted.read(path)).toBe("new\r\nb\r\n");
+    expect(statSync(mounted.path(path)).mode & 0o777).toBe(0o755);
+  }
+
+  const backs = [
+    ["file_save", { path }],
+    ["block_rollback", { block_id: path, version: 2 }],
+  ] as const;
+  const returns = ways.flatMap(([tool, input]) =>
+    backs.map(([back, asked]) => ({ tool, input, back, asked })),
+  );
+
+  test.each(returns)(
+    "is as deleted as before, also later, and as it was when it is back: $tool, $back",
+    async ({ tool, input, back, asked }) => {
+      await using mounted = await gone();
+      const save = vi.spyOn(mounted.mounts.first().source.disk, "save").mockRejectedValue(full);
+      for (let round = 0; round < 2; round++)
+        await expect(mounted.call(tool, input(path), claude)).rejects.toThrow(full.message);
+      save.mockRestore();
+      await expectGoneAsBefore(mounted);
+      await mounted.restart();
+      await expectGoneAsBefore(mounted);
+      await mounted.call(back, asked, ann);
+      expectBack(mounted);
+    },
+  );
+
+  test("keeps its form and mode where what is to be in it is refused", async () => {
+    await using mounted = await gone();
+    await expect(
+      mounted.call("file_create", { path, content: "\0" }, claude),
+    ).rejects.toMatchObject({ code: "invalid_argument" });
+    await mounted.call("file_save", { path }, ann);
+    expectBack(mounted);
+  });
+
+  test("is gone again where the rest of its patch fails", async () => {
+    await using mounted = await gone();
+    const { disk } = mounted.mounts.first().source;
+    const save = disk.save.bind(disk);
+    const saving = vi
+      .spyOn(disk, "save")
+      .mockImplementation((to, ...how) =>
+        to === "g.txt" ? Promise.reject(full) : save(to, ...how),
+      );
+    const patch = [path, "g.txt"].map((each) => MAKING.block_apply_patch(each).patch).join("");
+    await expect(mounted.call("block_apply_patch", { patch }, claude)).rejects.toThrow(
+      full.message,
+    );
+    expect(saving.mock.calls.map(([to]) => to)).toContain(path);
+    saving.mockRestore();
+    await expectGoneAsBefore(mounted);
+    await mounted.call("file_save", { path }, ann);
+    expectBack(mounted);
   });
 });
 

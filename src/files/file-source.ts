@@ -273,6 +273,8 @@ export class FileSource implements AsyncDisposable {
       await this.files.queue.run([file.block], async () => {
         const { synced, left } = withMask(file.record, mask);
         file.earlier = [];
+        if (file.begun !== undefined)
+          file.begun = { ...file.begun, was: withMask(file.begun.was, mask) };
         this.#late.forget(file);
         // Versions say something else from now on: what is saved next is not made of these bytes.
         file.synced?.content.letGo();

@@ -1,6 +1,6 @@
 import type { Invocation, Kernel } from "../kernel/index.ts";
 import type { Disk } from "./disk.ts";
-import type { Ledger } from "./ledger.ts";
+import type { Base, Ledger } from "./ledger.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import type { MountedFiles } from "./mounted-files.ts";
 import type { Records } from "./records.ts";
@@ -70,7 +70,8 @@ export class Making {
         await files.queue.run([file.block], () => writing.save(file, { make: true }));
       } catch (error) {
         await this.#ports.kernel.takeBack(edit, error);
-        await files.queue.run([file.block], () => this.#ports.records.giveUp(file));
+        if (known === undefined)
+          await files.queue.run([file.block], () => this.#ports.records.giveUp(file));
         throw error;
       }
       return file;
@@ -130,6 +131,29 @@ export class Making {
   }
 
   /**
+   * An Edit that was to make files was taken back, also where it had made some: of those that were there before, and are
+   * gone, all is known that was. What others wrote to one meanwhile keeps it.
+   */
+  async takenBack(edit: string, blocks: readonly string[]): Promise<void> {
+    const { kernel, files, records, writing } = this.#ports;
+    for (const block of blocks) {
+      const file = files.of(block);
+      if (file === undefined) continue;
+      await files.queue.run([block], async () => {
+        if (file.begun?.edit !== edit) return;
+        const { was, version } = file.begun;
+        // Before it is asked whether others wrote to it: what they write after that is new to the file.
+        const now = await kernel.version(block);
+        const isAll = await kernel.isAllBy(block, edit);
+        if (file.synced !== undefined && !(isAll && (await writing.unmake(file)))) return;
+        // The block says again what it said when this was begun.
+        const isSame = isAll && isVersion(was.left, version - 1);
+        records.putBack(file, { ...was, left: isSame ? { version: now } : was.left });
+      });
+    }
+  }
+
+  /**
    * Brings files back whose blocks were given a text of earlier days. One without text was none before, unless it is what
    * was made or `asked` for. Gives those that are there again: where files are saved by hand, it is so then.
    */
@@ -180,10 +204,8 @@ export class Making {
     file: MountedFile,
     { content, edit: inEdit, isEdited = false }: Beginning,
   ): Promise<{ block: string; version: number; edit: string }> {
-    const { block } = file;
-    file.form = undefined;
-    file.mode = undefined;
-    return this.#ports.kernel.editFiles(invocation, {
+    const { block, record: was } = file;
+    const made = await this.#ports.kernel.editFiles(invocation, {
       blocks: [block],
       operation: "change",
       // It was asked whether it may be created.
@@ -196,7 +218,15 @@ export class Making {
           : [{ at: 0, remove: target.read().length, insert: content }],
       answer: ({ edit, changes }) => ({ block, version: changes[0]!.version, edit }),
     });
+    file.begun = { ...made, was };
+    file.form = undefined;
+    file.mode = undefined;
+    return made;
   }
+}
+
+function isVersion(base: Base | undefined, version: number): boolean {
+  return base !== undefined && "version" in base && base.version === version;
 }
 
 /** What will be read back: were it another text, the disk would have written to the file, and its making would not be undone. */

@@ -19,6 +19,8 @@ export class MountedFile {
   /** Its form and its mode when it went: it is made again with those. */
   form: TextForm | undefined;
   mode: number | undefined;
+  /** The Edit that last began a new one in its place, in which version, and what was known of it before. */
+  begun: { readonly edit: string; readonly version: number; readonly was: FileRecord } | undefined;
   /** There is no such file yet, and there is to be one: it is made when its block is saved. */
   wanted: boolean;
   /** The block's newest version, as far as it was told of. */

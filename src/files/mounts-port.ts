@@ -235,6 +235,11 @@ export class MountsPort implements FilePort {
     for (const [mount, own] of this.#byMount(blocks)) await mount?.source.making.make(own);
   }
 
+  async takenBack(edit: string, blocks: readonly string[]): Promise<void> {
+    for (const [mount, own] of this.#byMount(blocks))
+      await mount?.source.making.takenBack(edit, own);
+  }
+
   unsaved(blocks: readonly string[]): UnsavedFile[] {
     return blocks.flatMap((block) => this.#mounts.unsaved(block) ?? []);
   }

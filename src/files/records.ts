@@ -1,7 +1,7 @@
 import type { Kernel } from "../kernel/index.ts";
 import { type Conflicts, isUndecided } from "./conflicts.ts";
 import type { Content } from "./content.ts";
-import type { Ledger, Synced } from "./ledger.ts";
+import type { FileRecord, Ledger, Synced } from "./ledger.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import { withEarlier } from "./stale.ts";
 import { PIECE } from "./whole-file.ts";
@@ -70,6 +70,17 @@ export class Records {
   /** What its block had when the file went is given up: it is not merged when the file comes back. */
   async giveUp(file: MountedFile): Promise<void> {
     file.left = { version: await this.#ports.kernel.version(file.block) };
+    file.wanted = false;
+    file.unsaved = undefined;
+    this.#ports.ledger.note(file.block, file.record);
+  }
+
+  /** It is gone as it was before somebody began a new one in its place: what was written then is merged when it comes back. */
+  putBack(file: MountedFile, { left, form, mode }: FileRecord): void {
+    file.left = left;
+    file.form = form;
+    file.mode = mode;
+    file.begun = undefined;
     file.wanted = false;
     file.unsaved = undefined;
     this.#ports.ledger.note(file.block, file.record);

@@ -79,8 +79,7 @@ export class Writing {
     }
     // Before they are compared: a file that is not to be may say what its block says without it.
     if (await kernel.isUnmade(file.block)) {
-      if (synced !== undefined && !(await this.#remove(file.path, synced))) return false;
-      records.leave(file);
+      if (!(await this.unmake(file))) return false;
       await records.giveUp(file);
       return true;
     }
@@ -89,6 +88,14 @@ export class Writing {
       return true;
     }
     return this.#put(file, { ...ready, version });
+  }
+
+  /** Takes a file away that is not to be; false when something else is there than was last seen. */
+  async unmake(file: MountedFile): Promise<boolean> {
+    const { path, synced } = file;
+    if (synced !== undefined && !(await this.#remove(path, synced))) return false;
+    this.#ports.records.leave(file);
+    return true;
   }
 
   /**

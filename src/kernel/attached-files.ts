@@ -114,8 +114,9 @@ export class AttachedFiles {
     return { ...flipped, back };
   }
 
-  /** An Edit was taken back that was not done whole: its files are to be what they were, and none is to be made. */
-  async takenBack(blocks: readonly string[]): Promise<void> {
+  /** An Edit, or its redoing, was taken back that was not done whole: its files are to be what they were, and none is to be made. */
+  async takenBack(blocks: readonly string[], edit?: string): Promise<void> {
+    if (edit !== undefined) await this.#port?.takenBack(edit, blocks);
     await this.#port?.saved(blocks);
   }
 

@@ -124,6 +124,8 @@ export interface FilePort extends AsyncDisposable {
   newFile(invocation: Invocation, given: string): Promise<NewFile | undefined>;
   /** Makes files whose blocks were made as new ones; throws why one cannot be. */
   make(blocks: readonly string[]): Promise<void>;
+  /** An Edit was taken back: files that it made, or was to make, where others had been are gone again as those were. */
+  takenBack(edit: string, blocks: readonly string[]): Promise<void>;
   /** Texts that are about to be in the journal: meanwhile their files are made ready. The caller disposes of it. */
   stage(changes: readonly AboutToBe[]): Disposable | undefined;
   /** Resolves when these are on disk, or it is known and told why not. Takes what was staged for them. */

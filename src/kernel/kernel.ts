@@ -18,7 +18,7 @@ import type { Operation } from "./gate.ts";
 import { bySystem, type Invocation } from "./invocation.ts";
 import { type KernelOptions, KernelParts } from "./kernel-parts.ts";
 import type { ListedBlock } from "./listing.ts";
-import { isRemade, isUnmade } from "./made-file.ts";
+import { isAllBy, isRemade, isUnmade } from "./made-file.ts";
 import type { ChildrenQuery } from "./ports.ts";
 import type { Gap, Purged, PurgePreview, PurgeRequest } from "./purge/purge.ts";
 import { isDamage } from "./quarantine.ts";
@@ -231,7 +231,10 @@ export class Kernel implements AsyncDisposable {
     try {
       await files.during(async () => {
         const { blocks } = await undo.flip("undo", bySystem(why), { edit });
-        await files.takenBack(blocks.map(({ block }) => block));
+        await files.takenBack(
+          blocks.map(({ block }) => block),
+          edit,
+        );
       });
     } catch (error) {
       throw doneInPart(edit, why, error);
@@ -320,6 +323,11 @@ export class Kernel implements AsyncDisposable {
   /** Whether a file was made by an Edit that was undone: there is to be none. */
   async isUnmade(block: string): Promise<boolean> {
     return this.look(block, isUnmade);
+  }
+
+  /** Whether an Edit made a file where none was, and nothing of others stands that came to it since. */
+  async isAllBy(block: string, edit: string): Promise<boolean> {
+    return this.look(block, (file) => isAllBy(file, edit));
   }
 
   /** Whether what made a file was just done again. */

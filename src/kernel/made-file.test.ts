@@ -39,3 +39,41 @@ test("a file that journals of before make and unmake again and again is unmade, 
     expect(isAway()).toBe(true);
   }
 });
+
+test("a making, or the redoing of one, that failed and was taken back leaves what was before it", () => {
+  const time = 1;
+  using document = BlockDocument.create({ peer: "2" });
+  let state = fromRow(ROW);
+  const isAway = (): boolean => isUnmade({ document, state });
+  const make = (edit: string): void => {
+    document.commit(
+      [{ at: 0, remove: 0, insert: "new" }],
+      { actor: "ann", time, edit },
+      { makes: true },
+    );
+    state = madeAgain(state, document.version);
+  };
+  let flips = 0;
+  const flip = (actor: string, target: string, active: boolean): void => {
+    const request = { actor, edit: target };
+    const planned = active ? document.planRedo(request) : document.planUndo(request);
+    document.flip(planned, { actor, time, edit: flipEdit(`e2-${++flips}`, { target, active }) });
+  };
+  document.commit([{ at: 0, remove: 0, insert: "old" }], { actor: "disk", time, edit: "e1-1" });
+  // Somebody deletes it; two fail to make it again.
+  for (const edit of ["e1-2", "e1-3"]) {
+    make(edit);
+    flip("system", edit, false);
+    expect(isAway()).toBe(false);
+  }
+  make("e1-4");
+  flip("ann", "e1-4", false);
+  expect(isAway()).toBe(true);
+  flip("ann", "e1-4", true);
+  expect(isAway()).toBe(false);
+  flip("system", "e1-4", false);
+  expect(isAway()).toBe(true);
+  make("e1-5");
+  flip("system", "e1-5", false);
+  expect(isAway()).toBe(true);
+});

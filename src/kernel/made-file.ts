@@ -10,6 +10,12 @@ export interface FileBlock {
   readonly state: BlockState;
 }
 
+/** An Edit whose text was undone, and in which version. */
+interface Undone {
+  readonly edit: string;
+  readonly version: number;
+}
+
 /** How many makings of one file are known, the newest: a program may delete and make one for ever. */
 const KNOWN = 64;
 
@@ -31,7 +37,13 @@ export function isAllBy(block: FileBlock, edit: string): boolean {
 
 /** Whether what made a file was undone when nobody else had written to it, and it was not made since: there is to be none. */
 export function isUnmade(block: FileBlock): boolean {
-  return isUnmadeAt(block, block.document.version);
+  let at: number | undefined = block.document.version;
+  while (at !== undefined) {
+    const unmaking = unmakingUpTo(block, at);
+    if (unmaking === undefined) return false;
+    at = beforeFailed(block, unmaking);
+  }
+  return true;
 }
 
 /** Whether what makes a file was just done again, and there was none meanwhile. */
@@ -40,15 +52,27 @@ export function isRemade(block: FileBlock): boolean {
   const last = changeUpTo(document, document.version);
   const redone = last && redoneBy(last.edit);
   if (redone === undefined || makingOf(block, redone) === undefined) return false;
-  return isUnmadeAt(block, last!.version - 1);
+  return unmakingUpTo(block, last!.version - 1) !== undefined;
 }
 
 /** To undo what was done before as well makes no file; to undo that it was deleted does. */
-function isUnmadeAt(block: FileBlock, version: number): boolean {
+function unmakingUpTo(block: FileBlock, version: number): Undone | undefined {
   let undone = undoneUpTo(block.document, version);
   while (undone !== undefined && !isAllByUpTo(block, undone.edit, undone.version))
     undone = undoneUpTo(block.document, undone.version - 1);
-  return undone !== undefined;
+  return undone;
+}
+
+/**
+ * The version before a making, or the redoing of one, that failed and was taken back: the file is what it was then, which
+ * may be one that somebody deleted. Undefined when there was none before, or somebody undid it.
+ */
+function beforeFailed({ document }: FileBlock, { edit, version }: Undone): number | undefined {
+  if (document.entry(version).actor !== "system") return undefined;
+  const first = document.firstOf(edit)!;
+  for (let at = version - 1; at > first; at--)
+    if (redoneBy(document.entry(at).edit) === edit) return at - 1;
+  return first > 1 ? first - 1 : undefined;
 }
 
 function isAllByUpTo(block: FileBlock, edit: string, version: number): boolean {
@@ -98,10 +122,7 @@ function isMaking({ document, state }: FileBlock, version: number): boolean {
 }
 
 /** The Edit whose text was undone, if that is what last became of a file up to a version, and in which that was. */
-function undoneUpTo(
-  document: ReadableDocument,
-  version: number,
-): { readonly edit: string; readonly version: number } | undefined {
+function undoneUpTo(document: ReadableDocument, version: number): Undone | undefined {
   const change = changeUpTo(document, version);
   const edit = change?.kind === "undo" ? undoneBy(change.edit) : undefined;
   return edit === undefined ? undefined : { edit, version: change!.version };
