@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { fcOptions } from "../../test/support/counts.ts";
 import { stamp } from "../../test/support/documents.ts";
-import { BlockDocument, type Splice } from "../blocks/index.ts";
+import { BlockDocument, type EditTarget, type Splice } from "../blocks/index.ts";
 import { whenBothChanged } from "../permission/index.ts";
 import { writersIn } from "./conflict-writers.ts";
 import { mergeTexts } from "./merge.ts";
@@ -142,4 +142,58 @@ test("who wrote other lines of a text that no version says is not named", () => 
   const unsaid = { ...texts, base: texts.base.replace("One", "ONE") };
   const unknown = mergeTexts({ ...unsaid, disk: texts.base.replace("One", "Mine") }, RULE);
   expect(unknown.conflicts.map(writersIn(document, since))).toEqual([["ann"]]);
+});
+
+/** A document that counts how often a version is asked for. */
+function counting(document: BlockDocument): { target: EditTarget; asked: () => number } {
+  const past = vi.spyOn(document, "past");
+  const read = vi.spyOn(document, "read");
+  return { target: document, asked: () => past.mock.calls.length + read.mock.calls.length };
+}
+
+test("a version is asked once what it says, however many conflicts there are", () => {
+  const lines = Array.from({ length: 100 }, (_, at) => `line ${at}\n`);
+  using document = BlockDocument.create({ peer: "2" });
+  document.commit([{ at: 0, remove: 0, insert: lines.join("") }], stamp("disk", "load"));
+  for (let at = 0; at < lines.length; at += 2) {
+    const start = document.read().indexOf(lines[at]!);
+    document.commit(
+      [{ at: start, remove: 4, insert: "LINE" }],
+      stamp(at % 4 === 0 ? "ann" : "bob", `e${at}`),
+    );
+  }
+  // Every second line is also another one on disk, and the base says of each what no version did.
+  const base = lines.map((line, at) => (at % 2 === 0 ? line.replace("line", "Line") : line));
+  const disk = base.map((line) => line.replace("Line", "mine"));
+  const texts = { base: base.join(""), memory: document.read(), disk: disk.join("") };
+  const { conflicts } = mergeTexts(texts, RULE);
+  expect(conflicts).toHaveLength(50);
+  const { target, asked } = counting(document);
+  const named = conflicts.map(writersIn(target, { base: undefined, known: 0, except: "disk" }));
+  expect(named).toEqual(conflicts.map((_, at) => [at % 2 === 0 ? "ann" : "bob"]));
+  expect(asked()).toBeLessThanOrEqual(document.version);
+});
+
+test("when it takes too long to find out whose lines they are, all who wrote since are told", () => {
+  const body = "some words of a line\n".repeat(20_000);
+  using document = BlockDocument.create({ peer: "2" });
+  document.commit([{ at: 0, remove: 0, insert: `0\n${body}` }], stamp("disk", "load"));
+  for (let at = 10; at < 72; at++) {
+    const remove = document.current.length - body.length - 1;
+    document.commit([{ at: 0, remove, insert: `${at}` }], stamp("ann", `e${at}`));
+  }
+  document.commit([{ at: 3, remove: body.length, insert: "" }], stamp("bob", "gone"));
+  const { conflicts } = mergeTexts({ base: "zero\n", memory: "71\n", disk: "1\n" }, RULE);
+  const first = conflicts[0]!;
+  // Lines that may have stood anywhere in what is gone.
+  const gone = { ...first, memory: { start: 1, end: 1, text: "" } };
+  const since = { base: undefined, known: 0, except: "disk" };
+  expect(writersIn(document, since)(first)).toEqual(["ann"]);
+  const { target, asked } = counting(document);
+  const writers = writersIn(target, since);
+  expect(writers(gone)).toEqual(["ann", "bob"]);
+  const before = asked();
+  expect(before).toBeLessThan(document.version - 1);
+  expect(writers(first)).toEqual(["ann", "bob"]);
+  expect(asked()).toBe(before);
 });

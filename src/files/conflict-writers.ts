@@ -1,5 +1,5 @@
 import { lineStart } from "../base/index.ts";
-import { diffLines, type EditTarget, splitText } from "../blocks/index.ts";
+import { diffLines, type EditTarget, Effort, splitText } from "../blocks/index.ts";
 import type { LineRange } from "./clash.ts";
 import type { MergeConflict } from "./merge.ts";
 
@@ -23,6 +23,9 @@ interface OldLines {
 
 /** In how many versions lines are looked for that a text has which no version says. */
 const LOOKED_THROUGH = 64;
+/** How many characters they are looked for in, over all conflicts, some 100 ms; and how many a place in a version counts as. */
+const SEARCH_CHARACTERS = 20_000_000;
+const CHARACTERS_PER_PLACE = 100;
 
 /**
  * Tells who wrote in the block what a conflict is about: they are told of it. When nobody can be named it is all who wrote
@@ -42,8 +45,9 @@ export function writersIn(
     return authors(Array.from({ length: count }, (_, index) => known + 1 + index));
   };
   const past = base === undefined ? undefined : target.past(base);
+  const said = new LastSaid(target, known);
   const changesIn = (conflict: MergeConflict): number[] => {
-    if (base === undefined) return changesSinceSaid(target, known, conflict);
+    if (base === undefined) return said.changes(conflict);
     if (past === undefined) return [];
     const range = offsets(past, conflict.base);
     return changesOf(target, { past, version: base, range }, conflict);
@@ -54,36 +58,82 @@ export function writersIn(
   };
 }
 
-/** What happened to lines that no version is known to have said with all the others. */
-function changesSinceSaid(target: EditTarget, known: number, conflict: MergeConflict): number[] {
-  const before = lastSaid(target, known, conflict);
-  return before === undefined ? newLines(target, conflict) : changesOf(target, before, conflict);
-}
+/** What happened to lines of a text that no version is known to have said as a whole. */
+class LastSaid {
+  readonly #target: EditTarget;
+  readonly #oldest: number;
+  /** Of each version once, for as many conflicts as there are: it costs all that was written since. */
+  readonly #pasts = new Map<number, Past>();
+  readonly #effort = new Effort(SEARCH_CHARACTERS);
 
-/** The newest version that said the lines, where what is there now has come from. */
-function lastSaid(
-  target: EditTarget,
-  known: number,
-  { base, memory }: MergeConflict,
-): OldLines | undefined {
-  if (base.text === "") return undefined;
-  const [start, end] = offsets(target.current, memory);
-  const oldest = Math.max(known, 1, target.version - LOOKED_THROUGH);
-  for (let version = target.version - 1; version >= oldest; version--) {
-    const past = target.past(version)!;
-    const text = target.read(version);
-    for (let at = text.indexOf(base.text); at !== -1; at = text.indexOf(base.text, at + 1)) {
-      const until = at + base.text.length;
-      const isThere = past.carry(at, "left") <= start && past.carry(until, "right") >= end;
-      if (isThere && areLines(text, at, until)) return { past, version, range: [at, until] };
-    }
+  constructor(target: EditTarget, known: number) {
+    this.#target = target;
+    this.#oldest = Math.max(known, 1, target.version - LOOKED_THROUGH);
   }
-  return undefined;
+
+  /** The versions that made the change; none when it took too long to find out. */
+  changes(conflict: MergeConflict): number[] {
+    const before = this.#find(conflict);
+    if (before !== undefined) return changesOf(this.#target, before, conflict);
+    return this.#effort.left === 0 ? [] : newLines(this.#target, conflict);
+  }
+
+  /** The newest version that said the lines, where what is there now has come from. */
+  #find({ base, memory }: MergeConflict): OldLines | undefined {
+    if (base.text === "") return undefined;
+    const now = offsets(this.#target.current, memory);
+    for (let version = this.#target.version - 1; version >= this.#oldest; version--) {
+      if (this.#effort.left === 0) return undefined;
+      const past = this.#past(version);
+      const range = this.#findIn(past, base.text, now);
+      if (range !== undefined) return { past, version, range };
+    }
+    return undefined;
+  }
+
+  #findIn(
+    past: Past,
+    lines: string,
+    [start, end]: [number, number],
+  ): OldLines["range"] | undefined {
+    // Only where they would have become all that is there now, which is nearly always about one place.
+    const first = firstWhere(past.length, (at) => past.carry(at, "right") >= end) - lines.length;
+    const last = firstWhere(past.length, (at) => past.carry(at, "left") > start) - 1;
+    const from = Math.max(0, first - 1);
+    const until = Math.min(past.length, last + lines.length + 1);
+    this.#effort.spend(CHARACTERS_PER_PLACE + Math.max(0, until - from));
+    if (until - from < lines.length) return undefined;
+    const text = past.slice(from, until);
+    for (let at = text.indexOf(lines); at !== -1; at = text.indexOf(lines, at + 1)) {
+      const [begin, finish] = [from + at, from + at + lines.length];
+      const isThere = begin >= first && begin <= last;
+      if (isThere && areLines(past, begin, finish)) return [begin, finish];
+    }
+    return undefined;
+  }
+
+  #past(version: number): Past {
+    const known = this.#pasts.get(version) ?? this.#target.past(version)!;
+    this.#pasts.set(version, known);
+    return known;
+  }
 }
 
-function areLines(text: string, start: number, end: number): boolean {
-  const begins = start === 0 || text[start - 1] === "\n";
-  return begins && (end === text.length || text[end - 1] === "\n" || text[end] === "\n");
+/** The first offset of which something holds that holds of all behind it too; behind the last when it holds of none. */
+function firstWhere(length: number, holds: (offset: number) => boolean): number {
+  let [low, high] = [0, length + 1];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+function areLines(text: Past, start: number, end: number): boolean {
+  const isNewline = (at: number): boolean => text.slice(at, at + 1) === "\n";
+  if (start > 0 && !isNewline(start - 1)) return false;
+  return end === text.length || isNewline(end - 1) || isNewline(end);
 }
 
 /** The versions that wrote lines of the one side which the other did not have. */
