@@ -8,12 +8,14 @@ import {
   DEATH,
   DESCENDING,
   FLIPPED,
+  HIDDEN_UNITS,
   LATER_DEATHS_SHIFT,
   LENGTH,
   NO_DEATH,
   RunLeaf,
   STRIDE,
   VISIBLE,
+  VISIBLE_UNITS,
 } from "./run-leaf.ts";
 import type { SpliceRecord } from "./splice-record.ts";
 
@@ -73,7 +75,8 @@ export function decodeIndex(
     for (let i = 0; i < leaf.count; i++) {
       const run = from + i;
       leaf.set(i, counters[run]!, lengths[run]!, deaths[run]!, bits[run]!);
-      if (bits[run]! & VISIBLE) leaf.sums[0]! += lengths[run]!;
+      const sum = bits[run]! & VISIBLE ? VISIBLE_UNITS : HIDDEN_UNITS;
+      leaf.sums[sum]! += lengths[run]!;
     }
     leaf.stamp = lastTouched(leaf, record);
     leaves.push(leaf);

@@ -41,6 +41,28 @@ export class InsertStore {
     return result;
   }
 
+  /** The counter of the last newline in a range, or -1. What is before it is not read, however long the range is. */
+  lastNewline(start: number, end: number): number {
+    for (let until = end; until > start;) {
+      const origin = Math.floor((until - 1) / CHUNK_UNITS) * CHUNK_UNITS;
+      const newline = this.#chunk(origin / CHUNK_UNITS).lastIndexOf("\n", until - 1 - origin);
+      if (newline !== -1) return origin + newline < start ? -1 : origin + newline;
+      until = origin;
+    }
+    return -1;
+  }
+
+  /** The counter of the first newline in a range, or -1. */
+  firstNewline(start: number, end: number): number {
+    for (let from = start; from < end;) {
+      const origin = Math.floor(from / CHUNK_UNITS) * CHUNK_UNITS;
+      const newline = this.#chunk(origin / CHUNK_UNITS).indexOf("\n", from - origin);
+      if (newline !== -1) return origin + newline < end ? origin + newline : -1;
+      from = origin + CHUNK_UNITS;
+    }
+    return -1;
+  }
+
   #chunk(index: number): string {
     return index < this.#full.length ? this.#full[index]! : this.#tail;
   }

@@ -1,11 +1,13 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { fcOptions } from "../../test/support/counts.ts";
 import { documentOf, loaded, stamp } from "../../test/support/documents.ts";
+import { LastShown, placeAmongAll } from "../../test/support/hidden-place.ts";
 import { useSmallLeaves } from "../../test/support/small-leaves.ts";
 import { BlockDocument } from "./block-document.ts";
 import { translateEdit } from "./edit-lines.ts";
 import { translateReplace } from "./replace-text.ts";
+import { InsertStore } from "./insert-store.ts";
 import type { RecordedCommit } from "./saved-document.ts";
 import type { Splice } from "./types.ts";
 
@@ -103,6 +105,49 @@ describe("text at the beginning of a line", () => {
     commit(document, "claude", { at: 3, remove: 4, insert: "" });
     commit(document, "ann", { at: 3, remove: 0, insert: "!" });
     expect(undone(document, "claude")).toBe("one!\ntwo");
+  });
+});
+
+describe("where very much is hidden", () => {
+  test("PLACE-2: no more of it is read than the last line that is hidden there", () => {
+    using document = documentOf("one\n");
+    const lines = Array.from({ length: 200 }, (_, at) => `line ${at}\n`);
+    for (const line of lines) {
+      commit(document, "ann", { at: 4, remove: 0, insert: line });
+      commit(document, "bob", { at: 0, remove: 0, insert: "x" }, { at: 0, remove: 1, insert: "" });
+      commit(document, "ann", { at: 4, remove: line.length, insert: "" });
+    }
+    const read = (["slice", "firstNewline", "lastNewline"] as const).map((name) =>
+      vi.spyOn(InsertStore.prototype, name),
+    );
+    commit(document, "claude", { at: 4, remove: 0, insert: "> " });
+    const times = read.reduce((sum, spy) => sum + spy.mock.calls.length, 0);
+    for (const spy of read) spy.mockRestore();
+    // What is before it, and the end of the last line.
+    expect(times).toBeLessThanOrEqual(3);
+    const hidden = lines.join("").length;
+    expect(document.recorded(document.version).change).toMatchObject({ places: [hidden] });
+  });
+
+  test.each([
+    {
+      says: "is near the end",
+      text: `${"y".repeat(20_000)}\n${"z".repeat(16_383)}`,
+      place: 20_001,
+    },
+    { says: "is near the beginning", text: `yy\n${"z".repeat(20_000)}`, place: 3 },
+    { says: "is far from both", text: `${"y".repeat(20_000)}\n${"z".repeat(20_000)}`, place: 0 },
+    { says: "is just too far", text: `${"y".repeat(16_384)}\n${"z".repeat(16_384)}`, place: 0 },
+  ])("PLACE-2: a line is found whose end $says", ({ text, place }) => {
+    using document = documentOf(text);
+    commit(document, "claude", { at: 0, remove: text.length, insert: "" });
+    commit(document, "ann", { at: 0, remove: 0, insert: "new" });
+    const { change } = document.recorded(document.version);
+    const places = place === 0 ? undefined : [place];
+    expect(change).toEqual(expect.objectContaining({ kind: "text", places }));
+    const units = [...text].map((unit) => ({ text: unit, version: 1 }));
+    const splice = { at: 0, remove: 0 };
+    expect(placeAmongAll(units, [], splice, new LastShown())).toBe(place);
   });
 });
 

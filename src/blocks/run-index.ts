@@ -3,12 +3,14 @@ import {
   BITS,
   COUNTER,
   DEATH,
+  HIDDEN_UNITS,
   LATER_DEATHS_SHIFT,
   LENGTH,
   NO_DEATH,
   RunLeaf,
   STRIDE,
   VISIBLE,
+  VISIBLE_UNITS,
 } from "./run-leaf.ts";
 import type { SpliceRecord } from "./splice-record.ts";
 
@@ -52,12 +54,12 @@ export class RunIndex {
   readonly #capacity = RunIndex.leafRuns;
 
   constructor(leaves?: readonly RunLeaf[]) {
-    this.tree = new SumTree(leaves ?? [new RunLeaf(this.#capacity)], 1);
+    this.tree = new SumTree(leaves ?? [new RunLeaf(this.#capacity)], 2);
     this.#leaf = this.tree.first;
   }
 
   get length(): number {
-    return this.tree.total(0);
+    return this.tree.total(VISIBLE_UNITS);
   }
 
   /**
@@ -90,7 +92,7 @@ export class RunIndex {
       index += 1;
       if (goesOn && runs[run + DEATH] === NO_DEATH && runs[run + BITS] === VISIBLE) {
         runs[run + LENGTH]! += length;
-        this.tree.add(leaf, 0, length);
+        this.tree.add(leaf, VISIBLE_UNITS, length);
         this.tree.touch(leaf, version);
         return 0;
       }
@@ -100,7 +102,7 @@ export class RunIndex {
     }
     leaf.open(index, 1);
     leaf.set(index, counter, length, NO_DEATH, VISIBLE);
-    this.tree.add(leaf, 0, length);
+    this.tree.add(leaf, VISIBLE_UNITS, length);
     this.tree.touch(leaf, version);
     return 0;
   }
@@ -116,34 +118,79 @@ export class RunIndex {
     if (rest < leaf.runs[run + LENGTH]!) leaf.split(index, rest);
     leaf.open(index + 1, 1);
     leaf.set(index + 1, counter, length, NO_DEATH, VISIBLE);
-    this.tree.add(leaf, 0, length);
+    this.tree.add(leaf, VISIBLE_UNITS, length);
     this.tree.touch(leaf, version);
     return hidden;
   }
 
   /** The hidden run in which the last of so many hidden units stands, and how many of them stand in it. */
   #hiddenAt(at: number, hidden: number): HiddenRun & { rest: number } {
-    let rest = hidden;
-    for (const run of this.gap(at)) {
-      const length = run.leaf.runs[run.at + LENGTH]!;
-      if (rest <= length) return { ...run, rest };
+    if (hidden > this.hiddenUnits(at))
+      throw damaged("a text stands behind deleted text that is not there");
+    const end = this.#hiddenBehind(at) + hidden;
+    const leaf = this.tree.find(HIDDEN_UNITS, end, true);
+    let rest = end - this.tree.before[HIDDEN_UNITS]!;
+    for (let run = 0; ; run += STRIDE) {
+      if (leaf.runs[run + BITS]! & VISIBLE) continue;
+      const length = leaf.runs[run + LENGTH]!;
+      if (rest <= length) return { leaf, at: run, rest };
       rest -= length;
     }
-    throw damaged("a text stands behind deleted text that is not there");
+  }
+
+  /** How many units are hidden between the visible unit before an offset and the next visible one. */
+  hiddenUnits(at: number): number {
+    const before = this.#seek(at, true);
+    // Nearly always there are none, and this is asked for each text that takes the place of another.
+    if (isVisible(before, this.#runBehind(before, at) / STRIDE)) return 0;
+    const { leaf, run } = this.#nextVisible(at);
+    return this.tree.before[HIDDEN_UNITS]! + hiddenUnits(leaf, run) - this.#hiddenBehind(at);
+  }
+
+  /** How many units are hidden before an offset: before the visible unit that stands before it. */
+  #hiddenBehind(at: number): number {
+    const leaf = this.#seek(at, true);
+    return this.tree.startOf(leaf, HIDDEN_UNITS) + hiddenUnits(leaf, this.#runBehind(leaf, at));
+  }
+
+  /** Where in a leaf the runs behind the visible unit before an offset begin. */
+  #runBehind(leaf: RunLeaf, at: number): number {
+    let rest = at - this.#leafStart;
+    if (rest === 0) return 0;
+    for (let run = 0; ; run += STRIDE) {
+      if ((leaf.runs[run + BITS]! & VISIBLE) === 0) continue;
+      rest -= leaf.runs[run + LENGTH]!;
+      if (rest <= 0) return run + STRIDE;
+    }
+  }
+
+  /** Where the first visible run is that does not end before an offset or there, with the sums before its leaf. */
+  #nextVisible(at: number): { leaf: RunLeaf; run: number; rest: number } {
+    // Not by `#seek`: where the leaf that it keeps begins would be wrong as soon as the one before has grown.
+    const leaf = this.tree.find(VISIBLE_UNITS, at, false);
+    let rest = at - this.tree.before[VISIBLE_UNITS]!;
+    let run = 0;
+    for (; run < leaf.count * STRIDE; run += STRIDE) {
+      if ((leaf.runs[run + BITS]! & VISIBLE) === 0) continue;
+      const length = leaf.runs[run + LENGTH]!;
+      if (rest < length) break;
+      rest -= length;
+    }
+    return { leaf, run, rest };
   }
 
   /** The hidden runs between the visible unit before an offset and the next visible one. */
   gap(at: number): Iterable<HiddenRun> {
+    // Inside a visible run nothing is hidden.
+    if (this.hiddenUnits(at) === 0) return [];
     const leaf = this.#seek(at, true);
-    const { runs } = leaf;
-    let rest = at - this.#leafStart;
-    if (rest === 0) return hiddenFrom(leaf, 0);
-    for (let run = 0; ; run += STRIDE) {
-      if ((runs[run + BITS]! & VISIBLE) === 0) continue;
-      const length = runs[run + LENGTH]!;
-      if (rest <= length) return rest < length ? [] : hiddenFrom(leaf, run + STRIDE);
-      rest -= length;
-    }
+    return hiddenFrom(leaf, this.#runBehind(leaf, at));
+  }
+
+  /** The same hidden runs as those of `gap`, the last one first. */
+  gapFromBehind(at: number): Iterable<HiddenRun> {
+    const { leaf, run, rest } = this.#nextVisible(at);
+    return rest > 0 ? [] : hiddenBefore(leaf, run);
   }
 
   /** Hides visible units, giving them death numbers from `death` on. */
@@ -175,7 +222,8 @@ export class RunIndex {
       } else {
         runs[run + BITS] = this.#withLaterDeath(runs[run + BITS]!, death) & ~VISIBLE;
       }
-      this.tree.add(leaf, 0, -hidden);
+      this.tree.add(leaf, VISIBLE_UNITS, -hidden);
+      this.tree.add(leaf, HIDDEN_UNITS, hidden);
       this.tree.touch(leaf, version);
       death += hidden;
       length -= hidden;
@@ -197,10 +245,11 @@ export class RunIndex {
     added.count = leaf.count - half;
     leaf.count = half;
     added.stamp = leaf.stamp;
-    const moved = visibleUnits(added);
     // Of none, `-moved` would be minus zero, which is no small integer to V8: all sums became slower ones, once and for all.
-    this.tree.add(leaf, 0, 0 - moved);
-    added.sums[0] = moved;
+    for (const [sum, moved] of sumsOf(added).entries()) {
+      this.tree.add(leaf, sum, 0 - moved);
+      added.sums[sum] = moved;
+    }
     this.tree.insertAfter(leaf, added);
     this.#leaf = this.tree.first;
     this.#leafStart = 0;
@@ -209,15 +258,15 @@ export class RunIndex {
   /** Puts other runs (numbers, STRIDE to a run) in place of all runs of a leaf. */
   rewrite(leaf: RunLeaf, runs: readonly number[], version: number): void {
     const perLeaf = this.#capacity - 2;
-    const before = visibleUnits(leaf);
     fill(leaf, runs, 0, perLeaf);
-    this.tree.add(leaf, 0, visibleUnits(leaf) - before);
+    for (const [sum, units] of sumsOf(leaf).entries())
+      this.tree.add(leaf, sum, units - leaf.sums[sum]!);
     this.tree.touch(leaf, version);
     let last = leaf;
     for (let from = perLeaf * STRIDE; from < runs.length; from += perLeaf * STRIDE) {
       const added = new RunLeaf(this.#capacity);
       fill(added, runs, from, perLeaf);
-      added.sums[0] = visibleUnits(added);
+      added.sums = sumsOf(added);
       added.stamp = version;
       this.tree.insertAfter(last, added);
       last = added;
@@ -233,11 +282,11 @@ export class RunIndex {
 
   #seek(at: number, leftward: boolean): RunLeaf {
     const local = at - this.#leafStart;
-    const length = this.#leaf.sums[0]!;
+    const length = this.#leaf.sums[VISIBLE_UNITS]!;
     const inside = leftward ? local > 0 && local <= length : local >= 0 && local < length;
     if (!inside) {
-      this.#leaf = this.tree.find(0, at, leftward);
-      this.#leafStart = this.tree.before[0]!;
+      this.#leaf = this.tree.find(VISIBLE_UNITS, at, leftward);
+      this.#leafStart = this.tree.before[VISIBLE_UNITS]!;
     }
     return this.#leaf;
   }
@@ -258,16 +307,36 @@ function* hiddenFrom(first: RunLeaf, run: number): Generator<HiddenRun> {
   }
 }
 
+function* hiddenBefore(last: RunLeaf, run: number): Generator<HiddenRun> {
+  let until = run;
+  for (let leaf: RunLeaf | null = last; leaf !== null;) {
+    for (let at = until - STRIDE; at >= 0; at -= STRIDE) {
+      if (leaf.runs[at + BITS]! & VISIBLE) return;
+      yield { leaf, at };
+    }
+    leaf = leaf.previous as RunLeaf | null;
+    until = leaf === null ? 0 : leaf.count * STRIDE;
+  }
+}
+
 function fill(leaf: RunLeaf, runs: readonly number[], from: number, most: number): void {
   const part = runs.slice(from, from + most * STRIDE);
   leaf.runs.set(part);
   leaf.count = part.length / STRIDE;
 }
 
-function visibleUnits(leaf: RunLeaf): number {
+function sumsOf(leaf: RunLeaf): [visible: number, hidden: number] {
+  const hidden = hiddenUnits(leaf, leaf.count * STRIDE);
   let units = 0;
-  for (let at = 0; at < leaf.count * STRIDE; at += STRIDE) {
-    if (leaf.runs[at + BITS]! & VISIBLE) units += leaf.runs[at + LENGTH]!;
+  for (let at = 0; at < leaf.count * STRIDE; at += STRIDE) units += leaf.runs[at + LENGTH]!;
+  return [units - hidden, hidden];
+}
+
+/** How many hidden units a leaf has in its runs before `until`. */
+function hiddenUnits(leaf: RunLeaf, until: number): number {
+  let units = 0;
+  for (let at = 0; at < until; at += STRIDE) {
+    if ((leaf.runs[at + BITS]! & VISIBLE) === 0) units += leaf.runs[at + LENGTH]!;
   }
   return units;
 }
@@ -292,7 +361,7 @@ export function indexVersion(
     let hidden = place === undefined ? record.placeOf(i) : 0;
     if (removed > 0) {
       // Directly before the first unit that it removes.
-      if (place !== undefined && length > 0) hidden = unitsOf(index.gap(at));
+      if (place !== undefined && length > 0) hidden = index.hiddenUnits(at);
       index.remove(at, removed, death, version);
     }
     if (hidden > 0) index.insertBehind(at, { counter, length, version }, hidden);
@@ -304,10 +373,4 @@ export function indexVersion(
     death += removed;
     counter += length;
   }
-}
-
-function unitsOf(runs: Iterable<HiddenRun>): number {
-  let units = 0;
-  for (const { leaf, at } of runs) units += leaf.runs[at + LENGTH]!;
-  return units;
 }

@@ -21,12 +21,16 @@ export const FLIPPED = 4;
 /** Bits above these hold the number of a list of later deaths (0: none). */
 export const LATER_DEATHS_SHIFT = 3;
 
+/** The sums of a leaf: how many of its units are visible, and how many are not. */
+export const VISIBLE_UNITS = 0;
+export const HIDDEN_UNITS = 1;
+
 export class RunLeaf extends SumLeaf {
   readonly runs: Int32Array;
   count = 0;
 
   constructor(capacity: number) {
-    super([0]);
+    super([0, 0]);
     this.runs = new Int32Array(capacity * STRIDE);
   }
 

@@ -3,6 +3,9 @@ interface Unit {
   readonly version: number;
 }
 
+/** How many hidden units PLACE-2 looks through, from behind and from the beginning. */
+const LOOKED_THROUGH = 16_384;
+
 /** The last version that showed each unit. */
 export class LastShown<Each extends Unit> {
   readonly #versions = new Map<Each, number>();
@@ -32,7 +35,11 @@ export function placeAmongAll<Each extends Unit>(
   const end = at < visible.length ? all.indexOf(visible[at]!) : all.length;
   let place = start;
   let since = before?.version ?? 0;
-  for (const [index, unit] of all.slice(start, end).entries()) {
+  const hidden = all.slice(start, end);
+  const far = hidden.length - LOOKED_THROUGH;
+  const last = hidden.findLastIndex(({ text }, index) => index >= far && text === "\n");
+  if (last !== -1 && shown.hiddenBy(hidden[last]!) >= since) return start + last + 1;
+  for (const [index, unit] of hidden.slice(0, LOOKED_THROUGH).entries()) {
     if (unit.text !== "\n" || shown.hiddenBy(unit) < since) continue;
     place = start + index + 1;
     since = Math.min(since, unit.version);
