@@ -2,11 +2,15 @@ import { expect, it } from "vitest";
 import type { Terminal } from "../terminal.ts";
 import { printAnswer } from "./tool-answer.ts";
 
-it("names a file that is not on disk by its path, which stands in the place of its block", async () => {
+/** A terminal of which only what is printed matters. */
+function printing(): { readonly printed: string[]; readonly terminal: Terminal } {
   const printed: string[] = [];
-  const terminal = {
-    print: async (text: string) => void printed.push(text),
-  } as unknown as Terminal;
+  const print: Terminal["print"] = async (text) => void printed.push(text);
+  return { printed, terminal: { print } as Pick<Terminal, "print"> as Terminal };
+}
+
+it("names a file that is not on disk by its path, which stands in the place of its block", async () => {
+  const { printed, terminal } = printing();
   const unsaved = [{ block_id: "src/a.ts", why: "The disk is full." }];
   const answer = { block_id: "src/a.ts", version: 2, edit: "e1", since: "", unsaved };
   await printAnswer(terminal, "block_replace", {}, answer);
@@ -14,10 +18,7 @@ it("names a file that is not on disk by its path, which stands in the place of i
 });
 
 it("writes a name in one line, whatever is in it", async () => {
-  const printed: string[] = [];
-  const terminal = {
-    print: async (text: string) => void printed.push(text),
-  } as unknown as Terminal;
+  const { printed, terminal } = printing();
   const name = "a\n\u001b[2Jb.ts";
   await printAnswer(
     terminal,
@@ -33,10 +34,7 @@ it("writes a name in one line, whatever is in it", async () => {
 });
 
 it("says that a patch for a mode alone leaves the file as it was", async () => {
-  const printed: string[] = [];
-  const terminal = {
-    print: async (text: string) => void printed.push(text),
-  } as unknown as Terminal;
+  const { printed, terminal } = printing();
   const file = { path: "a.sh", block_id: "a.sh", version: 1, since: "", hunks: [] };
   const answer = { success: true, dry_run: false, files: [{ ...file, mode_kept: true }] };
   await printAnswer(terminal, "block_apply_patch", {}, answer);

@@ -25,7 +25,7 @@ test("Edits that share a write and give one block several rows leave it the last
   const writer = new GroupWriter({
     store: store as Store,
     quarantine: {} as Quarantine,
-    others: { heard: () => true } as unknown as OtherServers,
+    others: { heard: () => true } as Pick<OtherServers, "heard"> as OtherServers,
     turn: () => undefined,
     fence: () => ({ lease: "lease", token: 1 }),
     unwritten: () => expect.unreachable(),
