@@ -2,11 +2,14 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { HomeFolder } from "../src/app/index.ts";
+import { findServer } from "../src/app/running.ts";
 import { startServer } from "../src/app/server.ts";
 import { openWorld } from "../src/app/world.ts";
 import { dataIn, type Message } from "./support/mcp.ts";
 import { CLIENT, Pipe } from "./support/pipe.ts";
+import { temporaryHome } from "./support/kumiko.ts";
 import { root, runProgram } from "./support/process.ts";
+import { serving } from "./support/serving.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const KUMIKO = join(root, "bin", "kumiko");
@@ -161,4 +164,18 @@ describe("kumiko mcp", { timeout: 30_000 }, () => {
       const again = await third.call("block_read", { block_id });
       expect(again.result?.["isError"]).toBeUndefined();
     });
+
+  it("goes on where a server listened that was killed", async () => {
+    using home = temporaryHome();
+    await using server = await serving(home);
+    const { url } = server.told;
+    const place = home.environment["KUMIKO_HOME"]!;
+    await using agent = new Pipe(place, home.folder.path);
+    await agent.begin();
+    server.child.kill("SIGKILL");
+    await server.ended;
+    const listed = await agent.call("block_list", {});
+    expect(listed.result?.["isError"]).toBeUndefined();
+    expect(await findServer(place)).toMatchObject({ url, in_agent: true });
+  });
 });

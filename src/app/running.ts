@@ -144,7 +144,8 @@ export async function removeNote(home: string): Promise<void> {
   await rm(join(home, "server.json"), { force: true });
 }
 
-async function readNote(home: string): Promise<ServerNote | undefined> {
+/** What a server said of itself, also one that was killed. */
+export async function readNote(home: string): Promise<ServerNote | undefined> {
   const text = await readSmallFile(join(home, "server.json"));
   return text === undefined ? undefined : (JSON.parse(text) as ServerNote);
 }
