@@ -136,6 +136,11 @@ export async function askServer(
   throw new KumikoError(code, message, facts);
 }
 
+/** Undefined where an address says none. */
+export function portOf({ url }: ServerNote): number | undefined {
+  return Number(new URL(url).port) || undefined;
+}
+
 export async function writeNote(home: string, note: ServerNote): Promise<void> {
   await replaceSmallFile(join(home, "server.json"), `${JSON.stringify(note, null, 2)}\n`);
 }

@@ -15,7 +15,7 @@ import { openLog } from "./log.ts";
 import { makeFolder } from "./make-folder.ts";
 import { type FolderSettings, type FoundFolder, mountAgain } from "./open-folder.ts";
 import { ownerOf } from "./owner-token.ts";
-import { lockHome, removeNote, writeNote } from "./running.ts";
+import { lockHome, portOf, readNote, removeNote, writeNote } from "./running.ts";
 import { openWorld } from "./world.ts";
 import { boundHeapGrowth } from "./heap-growth.ts";
 import { compileEarly } from "./compile-early.ts";
@@ -40,7 +40,7 @@ export interface ServerOptions {
   readonly allowHosts?: readonly string[] | undefined;
   readonly limits?: FrontOptions["limits"];
   readonly callsPerSecond?: number | undefined;
-  /** It is an agent's `kumiko mcp`, and ends with the agent. */
+  /** It is an agent's `kumiko mcp`, and ends with the agent. It listens where a server did that was killed, if one was. */
   readonly inAgent?: boolean | undefined;
   /** By which a kernel in use is waited for. */
   readonly timers?: Timers | undefined;
@@ -88,6 +88,8 @@ async function start(options: ServerOptions): Promise<RunningServer> {
   await makeFolder(place, 0o700);
   await using starting = new AsyncDisposableStack();
   starting.use(await lockHome(place, "kumiko serve"));
+  // Whose clients come back there.
+  const killed = inAgent ? await readNote(place) : undefined;
   let connected: HttpFront["connections"] | undefined;
   // Whoever has the process to itself, over pipes, need not wait for others.
   const hasCompany = (): boolean => connected?.isEmpty === false;
@@ -129,7 +131,8 @@ async function start(options: ServerOptions): Promise<RunningServer> {
     options.folder === undefined ? undefined : await openNow(hall, home, options.folder, options);
   // Nobody comes in before the rules hold that it is started with. Otherwise nobody waits for the folder.
   const guarded = options.settings === undefined ? undefined : await open();
-  const front = starting.use(await listen(hall, { ...options, host }));
+  const wanted = (killed && portOf(killed)) ?? options.port;
+  const front = starting.use(await listen(hall, { ...options, host, port: wanted }));
   const { connections, port } = front;
   connected = connections;
   const folders = (): ReturnType<typeof foldersByKernel> => foldersByKernel(home);

@@ -3,7 +3,7 @@ import { setTimeout as later } from "node:timers/promises";
 import type { Readable, Writable } from "node:stream";
 import { actorName, fitting, homeFolder } from "../../app/index.ts";
 import type { RegisteredFolder } from "../../app/folders.ts";
-import { checkAnswers, findServer, readNote, type ServerNote } from "../../app/running.ts";
+import { checkAnswers, findServer, type ServerNote } from "../../app/running.ts";
 import type { RunningServer } from "../../app/server.ts";
 import { KumikoError } from "../../base/index.ts";
 import { exitCode } from "../exit-code.ts";
@@ -163,8 +163,8 @@ class Settling {
     const server = await startServer({
       home: this.#place,
       folder: kernel === undefined ? this.#terminal.folder : undefined,
-      // Where people look for it, or where one was that was killed: its clients come back there. Others may have it.
-      port: portOf(await readNote(this.#place)) ?? USUAL_PORT,
+      // Where people look for it; others may have it.
+      port: USUAL_PORT,
       anyPort: true,
       inAgent: true,
       actor: this.#owner(),
@@ -188,10 +188,6 @@ class Settling {
   #owner(): string {
     return actorName(undefined, this.#terminal.environment);
   }
-}
-
-function portOf(note: ServerNote | undefined): number | undefined {
-  return note === undefined ? undefined : Number(new URL(note.url).port) || undefined;
 }
 
 function given(named: { readonly [name: string]: string | undefined }): { [name: string]: string } {
