@@ -4,11 +4,15 @@ import { connect, createServer as createWire } from "node:net";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { McpRelay } from "../src/cli/doors/mcp-relay.ts";
-import { LineReader } from "../src/base/index.ts";
+import { KumikoError, LineReader } from "../src/base/index.ts";
 import { type Message, modern, openMcp } from "./support/mcp.ts";
 
 /** A relay to this port, and what it says. */
-function relaying(port: number, headers: { readonly [name: string]: string } = {}) {
+function relaying(
+  port: number,
+  headers: { readonly [name: string]: string } = {},
+  answers: () => Promise<void> = async () => undefined,
+) {
   const input = new PassThrough();
   const output = new PassThrough();
   const messages: Message[] = [];
@@ -25,8 +29,10 @@ function relaying(port: number, headers: { readonly [name: string]: string } = {
     headers: {},
     actorOf: () => "ann",
     target: async () => ({ url: new URL(`http://127.0.0.1:${port}/mcp`), headers }),
+    answers,
     failed: () => undefined,
     retry: 1,
+    patience: 1,
   }).run();
   return {
     say: (message: object) => void input.write(`${JSON.stringify(message)}\n`),
@@ -96,6 +102,10 @@ const good = (response: ServerResponse, { id }: Message): void =>
   void response.writeHead(200, json).end(JSON.stringify({ jsonrpc: "2.0", id, result: {} }));
 const call = modern(7, "tools/call", { name: "block_append", arguments: {} });
 
+function timeout(): Error {
+  return Object.assign(new Error("it took too long"), { code: "ETIMEDOUT" });
+}
+
 async function answerOf(relay: { next(): Promise<Message> }): Promise<Message> {
   for (;;) {
     const message = await relay.next();
@@ -151,6 +161,24 @@ describe("the relay of `kumiko mcp`", () => {
     relay.say({ jsonrpc: "2.0", id: 8, method: "ping" });
     expect(await relay.next()).toMatchObject({ id: 8 });
     expect(server.asked.filter(({ id }) => id === 7)).toHaveLength(1);
+  });
+
+  it("waits for an answer as long as the server is there, and no longer", async () => {
+    let asked = 0;
+    await using server = await answering((response, message) => {
+      if (message.id === 7) response.writeHead(200, events).flushHeaders();
+      else good(response, message);
+    });
+    const silent = new KumikoError("unreachable", "It does not answer.", {}, { cause: timeout() });
+    await using relay = relaying(server.port, {}, async () => {
+      if ((asked += 1) === 6) throw silent;
+    });
+    relay.say(call);
+    const { id, error } = await answerOf(relay);
+    expect([id, asked >= 6]).toEqual([7, true]);
+    expect(error?.message).toContain("may still be done when it goes on");
+    relay.say({ ...call, id: 8 });
+    expect(await answerOf(relay)).toEqual({ jsonrpc: "2.0", id: 8, result: {} });
   });
 
   it("appends once, though the way broke off behind the server's answer", async () => {

@@ -62,6 +62,7 @@ export async function runMcp(
       headers: { "kumiko-reader": reader, ...given({ tools, context }) },
       actorOf: (client) => settling.actorOf(client),
       target: () => settling.target(),
+      answers: () => settling.answers(),
       failed,
     }).run();
     return exitCode.fine;
@@ -135,6 +136,12 @@ class Settling {
         ...(folder !== undefined && { "kumiko-folder": encodeURIComponent(folder) }),
       },
     };
+  }
+
+  /** Throws when there is a server that does not say a word. */
+  async answers(): Promise<void> {
+    const note = await findServer(this.#place);
+    if (note !== undefined) await checkAnswers(this.#place, note);
   }
 
   async hostUnlessFound(): Promise<Hosted | undefined> {

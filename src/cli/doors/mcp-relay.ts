@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { randomUUID } from "node:crypto";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as later } from "node:timers/promises";
+import { isSilent } from "../../app/running.ts";
 import { KumikoError, LineReader } from "../../base/index.ts";
 import { eventsOf } from "./event-stream.ts";
 import {
@@ -28,12 +29,17 @@ interface RelayPorts extends RequestPorts {
   readonly output: Writable;
   readonly signal: AbortSignal;
   actorOf(client: string): string;
+  /** Throws when the server does not say a word. */
+  answers(): Promise<void>;
   failed(error: unknown): void;
   /** Milliseconds before whoever broke off, or is stopping, is asked again. */
   readonly retry?: number | undefined;
+  /** Milliseconds after which whoever has not answered is asked whether it is there. */
+  readonly patience?: number | undefined;
 }
 
 const RETRY = 1_000;
+const PATIENCE = 5_000;
 const TRIES = 3;
 /** As much as a request may have, and some air. */
 const LONGEST_LINE = 8 * 1024 * 1024;
@@ -166,6 +172,8 @@ export class McpRelay {
     const stopping = new AbortController();
     const waits = id !== undefined && method !== undefined;
     if (waits) this.#open.set(id, stopping);
+    // What is listened to goes on when the server does.
+    using _ = method === "subscriptions/listen" ? undefined : this.#attend(stopping);
     try {
       const response = await this.#requests.send(
         "POST",
@@ -186,12 +194,25 @@ export class McpRelay {
       if (method === "initialize") await this.#begun(message, response);
       else await this.#relay(response, message);
       return true;
+    } catch (error) {
+      const { reason } = stopping.signal as { reason: unknown };
+      throw reason instanceof KumikoError ? reason : error;
     } finally {
       if (waits) {
         this.#open.delete(id);
         this.#givenUp.delete(id);
       }
     }
+  }
+
+  /** An answer may be long in coming. From a server whose process was stopped, it would be waited for without an end. */
+  #attend(stopping: AbortController): Disposable {
+    const timer = setInterval(() => {
+      this.#ports.answers().catch((error: unknown) => {
+        if (error instanceof KumikoError && isSilent(error)) stopping.abort(unfinished(error));
+      });
+    }, this.#ports.patience ?? PATIENCE);
+    return { [Symbol.dispose]: () => clearInterval(timer) };
   }
 
   async #begun(message: Message, response: IncomingMessage): Promise<void> {
@@ -371,6 +392,11 @@ export class McpRelay {
     output.off("drain", resolve);
     output.off("close", resolve);
   }
+}
+
+function unfinished({ code, message, facts, cause }: KumikoError): KumikoError {
+  const sentence = `${message} (What was asked for may still be done when it goes on.)`;
+  return new KumikoError(code, sentence, facts, { cause });
 }
 
 function parsed(body: string): { readonly [name: string]: unknown } | undefined {
