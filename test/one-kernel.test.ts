@@ -8,7 +8,7 @@ import { KumikoError, Random } from "../src/base/index.ts";
 import type { Status } from "../src/doors/http/index.ts";
 import { scaled, seed } from "./support/counts.ts";
 import { command, type Home, temporaryHome } from "./support/kumiko.ts";
-import { Pipe } from "./support/pipe.ts";
+import { CLIENT, Pipe } from "./support/pipe.ts";
 import { runProgram } from "./support/process.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
@@ -90,25 +90,50 @@ describe("a folder that a kernel has mounted", { timeout: LONG }, () => {
     expect(await home.json(["mount", notes, "--kernel", "work"])).toMatchObject({ kernel: "work" });
   });
 
-  test("keeps a folder around it from being mounted, which is told, until it is let go", async () => {
+  test("keeps a folder around it from being served, but none beside it, until it is let go", async () => {
     using home = temporaryHome();
     home.folder.write("all/inner/a.md", "a\n");
-    const [all, inner] = ["all", "all/inner"].map((name) => join(home.folder.path, name));
-    await home.json(["mount", inner!]);
+    home.folder.write("all/beside/b.md", "b\n");
+    const place = (name: string) => join(home.folder.path, name);
+    const [all, inner, beside] = [place("all"), place("all/inner"), place("all/beside")];
+    await home.json(["mount", inner]);
     await using _ = await startServer({ home: placeOf(home) });
-    const served = await home.json(["serve"], { folder: all! });
-    expect(served).toMatchObject({ kernel: "all", folder: all });
-    expect(served["trouble"]).toContain(`${all} and ${inner} have files in common`);
-    expect((await home.run(["serve"], { folder: all! })).out).toContain("kumiko unmount");
-    const read = await home.json(["cat", "inner/a.md", "--kernel", "all"], { folder: all! });
-    expect(read).toMatchObject({ error: { code: "already_exists" } });
-    await home.json(["unmount", inner!]);
-    const trouble = async () => {
-      const { mounts } = await home.json(["mounts"], { folder: all! });
-      return (mounts as { trouble?: string }[])[0]!.trouble ?? "none";
-    };
-    await expect.poll(trouble, { timeout: 20_000 }).toBe("none");
-    expect((await home.run(["cat", "inner/a.md"], { folder: all! })).out).toBe("a\n");
+    const served = await home.run(["serve"], { folder: all });
+    expect([served.code, served.out]).toEqual([2, ""]);
+    expect(served.err).toContain(`${all} and ${inner} have files in common`);
+    expect(served.err).toContain(`kumiko unmount ${inner}`);
+    await using agent = new Pipe(placeOf(home), all);
+    expect((await agent.ask("initialize", CLIENT)).error?.message).toContain("files in common");
+    expect(await home.json(["serve"], { folder: beside })).toMatchObject({
+      kernel: "beside",
+      folder: beside,
+    });
+    await home.json(["unmount", inner]);
+    await home.json(["unmount", beside], { folder: beside });
+    expect(await home.json(["serve"], { folder: all })).toMatchObject({ kernel: "all" });
+    expect((await home.run(["cat", "inner/a.md"], { folder: all })).out).toBe("a\n");
+  });
+
+  test("is not taken in by what was registered around it and cannot be mounted", async () => {
+    using place = temporaryFolder();
+    const home = new HomeFolder(join(place.path, "home"), "a test");
+    const [all, inner, beside] = ["all", "all/inner", "all/beside"].map((name) => {
+      const folder = join(place.path, name);
+      mkdirSync(folder, { recursive: true });
+      return folder;
+    });
+    mkdirSync(join(home.place, "kernels", "inner"), { recursive: true });
+    const book = { format: 1, folders: { [all!]: "all" }, mounted: { [inner!]: "inner" } };
+    writeFileSync(join(home.place, "folders.json"), JSON.stringify(book));
+    expect(await kernelOfFolder(home, beside!)).toEqual({ folder: beside, kernel: "beside" });
+  });
+
+  test("is never all of the machine", async () => {
+    using home = temporaryHome();
+    for (const verb of [["serve"], ["mount", "/"]]) {
+      const { code, err } = await home.run(verb, { folder: "/" });
+      expect([code, err]).toEqual([2, expect.stringContaining("all of this machine")]);
+    }
   });
 
   test("has one kernel when several processes mount it at once", async () => {

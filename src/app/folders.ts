@@ -32,6 +32,7 @@ interface Book {
  */
 export async function kernelOfFolder(home: HomeFolder, folder: string): Promise<RegisteredFolder> {
   const real = await realFolder(folder);
+  checkIsPart(real);
   const known = nearestIn(await bookOf(home), real);
   if (known !== undefined) return known;
   const name = nameOf(real);
@@ -40,14 +41,16 @@ export async function kernelOfFolder(home: HomeFolder, folder: string): Promise<
   return changeBook(home, (book) => {
     const before = nearestIn(book, real);
     if (before !== undefined) return { result: before };
-    const { folders, mounted } = book;
+    const { folders } = book;
+    const mounted = standing(home, book.mounted);
+    const other = sharing(mounted, real);
+    if (other !== undefined) throw isTaken(real, other);
     // A kernel of that name may be another folder's, or nobody's.
     const taken = exists || name === BY_NAME || Object.values(folders).includes(name);
     const kernel = taken ? alone : name;
-    const isFree = sharing(mounted, real) === undefined;
     const next = {
       folders: { ...folders, [real]: kernel },
-      mounted: isFree ? { ...mounted, [real]: kernel } : mounted,
+      mounted: { ...mounted, [real]: kernel },
     };
     return { book: next, result: { folder: real, kernel } };
   });
@@ -78,14 +81,13 @@ export function folderBook(home: HomeFolder, kernel: string): FolderBook {
     async take(root) {
       // Most often it is: then nobody has to wait.
       if ((await bookOf(home)).mounted[root] === kernel) return;
-      const other = await changeBook(home, (book) => {
-        // Whoever removed a kernel by hand has no way to unmount its folders.
-        const mounted = entriesWhere(book.mounted, (_, each) => existsSync(home.folderOf(each)));
-        const found = sharing(mounted, root);
-        if (found !== undefined) return { result: found };
+      checkIsPart(root);
+      await changeBook(home, (book) => {
+        const mounted = standing(home, book.mounted);
+        const other = sharing(mounted, root);
+        if (other !== undefined) throw isTaken(root, other);
         return { book: { ...book, mounted: { ...mounted, [root]: kernel } }, result: undefined };
       });
-      if (other !== undefined) throw isTaken(root, other);
     },
     async leave(root) {
       await changeBook(home, (book) => {
@@ -95,6 +97,11 @@ export function folderBook(home: HomeFolder, kernel: string): FolderBook {
       });
     },
   };
+}
+
+/** Whoever removed a kernel by hand has no way to unmount its folders. */
+function standing(home: HomeFolder, mounted: Known): Known {
+  return entriesWhere(mounted, (_, kernel) => existsSync(home.folderOf(kernel)));
 }
 
 function entriesWhere(known: Known, keep: (folder: string, kernel: string) => boolean): Known {
@@ -122,9 +129,23 @@ function isTaken(root: string, { folder, kernel }: RegisteredFolder): KumikoErro
   );
 }
 
-/** What is mounted goes before what only was. */
+/** The system's own files are no project: its devices and processes would be looked at as well. */
+function checkIsPart(folder: string): void {
+  if (dirname(folder) !== folder) return;
+  throw new KumikoError(
+    "invalid_argument",
+    `${folder} is all of this machine, which is more than Kumiko looks after: go to the folder of a project.`,
+    { folder },
+  );
+}
+
+/** What is mounted goes before what only was, which is passed over where it cannot be again: parts of it are another's. */
 function nearestIn({ folders, mounted }: Book, real: string): RegisteredFolder | undefined {
-  return nearest(mounted, real) ?? nearest(folders, real);
+  const free = entriesWhere(folders, (folder, kernel) => {
+    const others = entriesWhere(mounted, (_, each) => each !== kernel);
+    return sharing(others, folder) === undefined;
+  });
+  return nearest(mounted, real) ?? nearest(free, real);
 }
 
 function nearest(known: Known, real: string): RegisteredFolder | undefined {
