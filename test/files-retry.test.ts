@@ -21,7 +21,7 @@ const calls: { tool: string; input: object; other: object }[] = [
   { tool: "file_reload", input: { path: "s.txt" }, other: { path: "new.txt" } },
   {
     tool: "file_resolve",
-    input: { conflict: "c1", choice: "mine" },
+    input: { conflict: "c1", choice: "memory" },
     other: { conflict: "c1", choice: "disk" },
   },
 ];

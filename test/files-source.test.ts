@@ -263,7 +263,7 @@ describe("both sides changed the same lines", () => {
     expect(await mounted.text("a.txt")).toBe("one\nperson\nagent\nthree\n");
     await mounted.call("block_undo", {});
     expect(await mounted.text("a.txt")).toBe("one\nperson\nthree\n");
-    const mine = { conflict: "c1", choice: "mine" };
+    const mine = { conflict: "c1", choice: "memory" };
     await mounted.call("file_resolve", mine);
     expect(await mounted.text("a.txt")).toBe("one\nagent\nthree\n");
     expect((await refused(mounted.call("file_resolve", mine))).code).toBe("unknown_conflict");
@@ -275,7 +275,7 @@ describe("both sides changed the same lines", () => {
     await mounted.restart();
     const status = await mounted.call<{ conflicts: Answer[] }>("file_status", {});
     expect(status.conflicts).toMatchObject([{ conflict: "c1" }]);
-    await mounted.call("file_resolve", { conflict: "c1", choice: "mine" });
+    await mounted.call("file_resolve", { conflict: "c1", choice: "memory" });
     expect(await mounted.text("a.txt")).toBe("one\nagent\nthree\n");
     mounted.write("a.txt", "one\nsomebody\nthree\n");
     const told = await mounted.call<{ conflicts: Answer[] }>("block_read", { block_id: "a.txt" });

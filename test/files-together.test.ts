@@ -259,7 +259,7 @@ describe("what is odd in the place of a file", () => {
     expect(conflicts.map(({ path }) => path)).toEqual(["a.txt", "b.txt"]);
     expect(mounted.mounts.conflicts.list()[0]!.lost).toContain("<mine>");
     const [a, b] = conflicts;
-    await mounted.call("file_resolve", { conflict: a!.conflict, choice: "mine" });
+    await mounted.call("file_resolve", { conflict: a!.conflict, choice: "memory" });
     await mounted.call("file_save", { path: "a.txt" });
     expect(mounted.read("a.txt")).toBe(START.replace("slot 3;", "slot 3; <mine>"));
     expect(await mounted.text("a.txt")).toContain("<mine>");

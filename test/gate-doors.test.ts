@@ -473,7 +473,7 @@ describe("conflicts", () => {
       for (const [at, { rule, door, kind, path }] of cases.entries()) {
         const { conflict } = all[at]!;
         const before = house.read(path);
-        const call = { name: "file_resolve", arguments: { conflict, choice: "mine" } };
+        const call = { name: "file_resolve", arguments: { conflict, choice: "memory" } };
         const ways = {
           rpc: () => house.client(kind).executeTool(call),
           mcp: async () => mcpOutcome(await house.mcp(kind, "tools/call", call)),

@@ -75,7 +75,7 @@ export class Deciding {
     const { conflicts, records, syncing } = this.#ports;
     await syncing.catchUp(file);
     if (!conflicts.isOpen(conflict.conflict)) {
-      if (choice === "mine" || choice === "both") return;
+      if (choice === "memory" || choice === "both") return;
       throw new KumikoError(
         "conflict",
         `${file.path} is there again, and what its block had was merged into it: there is nothing left to decide. Edit it as it is now.`,

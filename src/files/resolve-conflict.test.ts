@@ -27,7 +27,7 @@ describe("a conflict is resolved", () => {
 
   test("by what was chosen", () => {
     expect(resolved(conflict, text, "disk")).toBe("a\nd\nc\n");
-    expect(resolved(conflict, text, "mine")).toBe("a\nm\nc\n");
+    expect(resolved(conflict, text, "memory")).toBe("a\nm\nc\n");
     expect(resolved(conflict, text, "both")).toBe("a\nd\nm\nc\n");
     expect(resolved(conflict, text, { text: "x\ny" })).toBe("a\nx\ny\nc\n");
     expect(resolved(conflict, text, { text: "\n" })).toBe("a\n\nc\n");
@@ -40,31 +40,31 @@ describe("a conflict is resolved", () => {
     const kept = JSON.parse(JSON.stringify(waits.conflict)) as MergeConflict;
     expect(kept).toEqual(waits.conflict);
     expect(resolved(kept, waits.text, "disk")).toBe("a\nd\n");
-    expect(resolved(kept, waits.text, "mine")).toBe("a\nm\n");
+    expect(resolved(kept, waits.text, "memory")).toBe("a\nm\n");
   });
 
   test("where it is now", () => {
-    expect(resolved(conflict, "new\nlines\na\nd\nc\nmore\n", "mine")).toBe(
+    expect(resolved(conflict, "new\nlines\na\nd\nc\nmore\n", "memory")).toBe(
       "new\nlines\na\nm\nc\nmore\n",
     );
-    expect(resolved(conflict, "other\nd\nthings\n", "mine")).toBe("other\nm\nthings\n");
-    expect(resolved(conflict, "d\nz\na\nd\nc\n", "mine")).toBe("d\nz\na\nm\nc\n");
+    expect(resolved(conflict, "other\nd\nthings\n", "memory")).toBe("other\nm\nthings\n");
+    expect(resolved(conflict, "d\nz\na\nd\nc\n", "memory")).toBe("d\nz\na\nm\nc\n");
   });
 
   test("not where it might be another", () => {
-    expect(resolved(conflict, "a\nD\nc\n", "mine")).toBe("moved");
-    expect(resolved(conflict, "", "mine")).toBe("moved");
-    expect(resolved(conflict, "z\nd\nz\nd\nz\n", "mine")).toBe("moved");
+    expect(resolved(conflict, "a\nD\nc\n", "memory")).toBe("moved");
+    expect(resolved(conflict, "", "memory")).toBe("moved");
+    expect(resolved(conflict, "z\nd\nz\nd\nz\n", "memory")).toBe("moved");
     const brace = only("f\nb\ng\n", "f\nm\ng\n", "f\n}\ng\n");
-    expect(resolved(brace.conflict, "new\nf\n}\ng\n", "mine")).toBe("new\nf\nm\ng\n");
-    expect(resolved(brace.conflict, "f\nnew\n}\nother\n", "mine")).toBe("moved");
+    expect(resolved(brace.conflict, "new\nf\n}\ng\n", "memory")).toBe("new\nf\nm\ng\n");
+    expect(resolved(brace.conflict, "f\nnew\n}\nother\n", "memory")).toBe("moved");
   });
 
   test("where lines were removed, between those that were around them", () => {
     const removed = only("a\nb\nc\n", "a\nm\nc\n", "a\nc\n");
-    expect(resolved(removed.conflict, removed.text, "mine")).toBe("a\nm\nc\n");
-    expect(resolved(removed.conflict, "new\na\nc\n", "mine")).toBe("new\na\nm\nc\n");
-    expect(resolved(removed.conflict, "a\nnew\nc\n", "mine")).toBe("moved");
+    expect(resolved(removed.conflict, removed.text, "memory")).toBe("a\nm\nc\n");
+    expect(resolved(removed.conflict, "new\na\nc\n", "memory")).toBe("new\na\nm\nc\n");
+    expect(resolved(removed.conflict, "a\nnew\nc\n", "memory")).toBe("moved");
   });
 
   test("at the end, which keeps its newline or its lack of one", () => {
@@ -72,7 +72,7 @@ describe("a conflict is resolved", () => {
     expect(resolved(last.conflict, last.text, "both")).toBe("a\nd\nm");
     expect(resolved(last.conflict, last.text, { text: "" })).toBe("a");
     const all = only("b\n", "m\n", "");
-    expect([all.text, resolved(all.conflict, all.text, "mine")]).toEqual(["", "m\n"]);
+    expect([all.text, resolved(all.conflict, all.text, "memory")]).toEqual(["", "m\n"]);
   });
 });
 
@@ -88,7 +88,7 @@ test("to choose the other side everywhere gives what it would have given to stan
     let isWhole = true;
     for (const conflict of disk.conflicts) {
       count++;
-      const splices = resolveConflict(conflict, text, "mine");
+      const splices = resolveConflict(conflict, text, "memory");
       if (splices === "moved") {
         moved++;
         isWhole = false;

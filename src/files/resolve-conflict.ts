@@ -4,7 +4,7 @@ import { LineRebuild } from "./line-splices.ts";
 import { AROUND_LINES, type MergeConflict } from "./merge.ts";
 
 /** `both`: disk's lines and memory's behind them. An empty text leaves no line there. */
-export type ConflictChoice = "disk" | "mine" | "both" | { readonly text: string };
+export type ConflictChoice = "disk" | "memory" | "both" | { readonly text: string };
 
 /**
  * The splices that put what was chosen in the place of what stood, in a text that may have changed since. The place

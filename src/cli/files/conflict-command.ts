@@ -2,7 +2,7 @@ import { KumikoError } from "../../base/index.ts";
 import { printJson } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import { counted } from "../home/counted.ts";
-import { printConflict, sideOf } from "../home/file-answer.ts";
+import { printConflict } from "../home/file-answer.ts";
 import type { HomeFlags } from "../home/options.ts";
 import { bold, dim } from "../home/paint.ts";
 import { targetFrom, withShownPaths } from "../home/paths.ts";
@@ -52,17 +52,7 @@ async function conflictsOf(
   return unseen.length > 0 ? standingOf(kernel, caller, path) : found;
 }
 
-/**
- * What is typed, and what the tool calls it. Its "mine" is the block's side; a person's is what they wrote, which is the disk's
- * after `kumiko edit`.
- */
-const choices = new Map([
-  ["disk", "disk"],
-  ["memory", "mine"],
-  ["mine", "own"],
-  ["both", "both"],
-  ["now", "now"],
-]);
+const choices = ["disk", "memory", "mine", "both", "now"];
 
 export interface ResolveFlags extends HomeFlags {
   readonly text?: string;
@@ -83,20 +73,18 @@ export async function resolveConflict(
   flags: ResolveFlags,
 ): Promise<number> {
   const { text: file } = flags;
-  const choice = word === undefined ? undefined : choices.get(word);
-  const isChoice = choice !== undefined;
+  const isChoice = word !== undefined && choices.includes(word);
   if ((file === undefined) !== isChoice || (word !== undefined && !isChoice)) {
     throw new KumikoError(
       "invalid_argument",
       `Say whose lines stand there from now on: kumiko resolve ${conflict} disk, memory (what the block said), mine (what of these you wrote) or both; as the block says it now: now; or others with --text <file>.`,
-      { choices: [...choices.keys()] },
+      { choices },
     );
   }
   const text =
     file === undefined ? undefined : decodeNamed(await readNamedBytes(terminal, file), file);
   return withKernel(terminal, flags, "kumiko resolve", async (kernel, caller) => {
-    const side = choice === "own" ? await ownSide(kernel, caller, conflict) : choice;
-    const input = text === undefined ? { choice: side } : { choice: "text", text };
+    const input = text === undefined ? { choice: word } : { choice: "text", text };
     const call = { conflict, ...input };
     const answer = await callFileTool<Resolved>(kernel, caller, "file_resolve", call);
     const { block_id: path } = await withShownPaths(terminal, kernel, answer);
@@ -109,29 +97,6 @@ export async function resolveConflict(
       await terminal.print(`${[head, ...standingLines(answer, caller.actor)].join("\n")}\n`);
     }
     return exitCode.fine;
-  });
-}
-
-/** On which side are the lines that the caller wrote. */
-async function ownSide(kernel: OpenKernel, caller: Caller, conflict: string): Promise<string> {
-  const { actor } = caller;
-  const { conflicts } = await standingOf(kernel, caller);
-  const found = conflicts.find((each) => each.conflict === conflict);
-  // That it is not there is for the tool to say.
-  if (found === undefined) return "mine";
-  const { theirs, mine } = found;
-  const own = [...(theirs === actor ? ["disk"] : []), ...(mine.includes(actor) ? ["mine"] : [])];
-  if (own.length === 1) return own[0]!;
-  const [disk, memory] = [sideOf("disk", [theirs]), sideOf("memory", mine)];
-  const are =
-    own.length === 0
-      ? `neither ${disk} nor ${memory} is known to be ${actor}'s`
-      : `both ${disk} and ${memory} are ${actor}'s`;
-  throw new KumikoError("invalid_argument", `In ${conflict} ${are}: say which of them.`, {
-    conflict,
-    actor,
-    disk: theirs,
-    memory: mine,
   });
 }
 

@@ -137,7 +137,7 @@ export function printConflict(terminal: Terminal, each: FileConflict): string[] 
 }
 
 /** A side by the word that chooses it, and who wrote it when that is known. */
-export function sideOf(word: "disk" | "memory", authors: readonly string[]): string {
+function sideOf(word: "disk" | "memory", authors: readonly string[]): string {
   const known = authors.filter((author) => author !== "disk");
   return known.length === 0 ? word : `${word} (${known.join(", ")})`;
 }

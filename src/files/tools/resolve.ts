@@ -10,15 +10,16 @@ import { tellUnsaved } from "./shared.ts";
 export const fileResolve = defineTool({
   name: "file_resolve",
   description:
-    "Decides a conflict between a file and its block: disk (what the file said), mine (what the block said), both (disk's " +
-    "lines, then the block's), a text of your own, or now: the block as it is, for lines that were edited since. Where lines change it is an ordinary edit, and undoing it opens the conflict again. " +
-    "Of a file that was deleted, mine brings it back and disk leaves it so.",
+    "Decides a conflict between a file and its block: disk (what the file said), memory (what the block said), mine (which of " +
+    "the two you wrote), both (disk's lines, then the block's), a text of your own, or now: the block as it is, for lines that " +
+    "were edited since. Where lines change it is an ordinary edit, and undoing it opens the conflict again. " +
+    "Of a file that was deleted, memory brings it back and disk leaves it so.",
   writes: true,
   keepsAnswer: true,
   input: z.strictObject({
     conflict: z.string().describe("as file_status names it, for example c3"),
     choice: z
-      .enum(["disk", "mine", "both", "text", "now"])
+      .enum(["disk", "memory", "mine", "both", "text", "now"])
       .describe("whose lines stand there from now on"),
     text: z.string().optional().describe("the lines that shall stand there, with choice text"),
     reader: writing.reader,
@@ -50,9 +51,10 @@ export const fileResolve = defineTool({
     if (found === undefined) throw notMounted(conflict.path);
     const { actor, kind = "person" } = invocation;
     found.mount.check(found.file.path, "change", { actor, kind });
-    if (conflict.gone === true && choice !== "disk" && choice !== "now")
+    const side = choice === "mine" ? ownSide(conflict, actor) : choice;
+    if (conflict.gone === true && side !== "disk" && side !== "now")
       found.mount.check(found.file.path, "create", { actor, kind });
-    const decided: Decided = choice === "text" ? { text: text! } : choice;
+    const decided: Decided = side === "text" ? { text: text! } : side;
     const edit = await found.mount.source.resolve(invocation, conflict, decided);
     const { block, path } = found.file;
     tellUnsaved(kernel, invocation, [block]);
@@ -61,6 +63,23 @@ export const fileResolve = defineTool({
   },
 });
 
+/** On which side are the lines that the caller wrote: the disk's, after `kumiko edit`. */
+function ownSide({ conflict, theirs, mine }: Conflict, actor: string): "disk" | "memory" {
+  const isOnDisk = theirs === actor;
+  const isInMemory = mine.includes(actor);
+  if (isOnDisk !== isInMemory) return isOnDisk ? "disk" : "memory";
+  const memory = mine.length === 0 ? "memory" : `memory (${mine.join(", ")})`;
+  const are = isOnDisk
+    ? `both disk and ${memory} are ${actor}'s`
+    : `neither disk (${theirs}) nor ${memory} is known to be ${actor}'s`;
+  throw new KumikoError("invalid_argument", `In ${conflict} ${are}: say which of them.`, {
+    conflict,
+    actor,
+    disk: theirs,
+    memory: mine,
+  });
+}
+
 function standing(
   conflict: Conflict,
   decided: Decided,
@@ -68,7 +87,7 @@ function standing(
 ): { text: string; by: string[] } | undefined {
   const { theirs, mine, gone } = conflict;
   if (decided === "now" || (decided === "disk" && gone === true)) return undefined;
-  const authors = { disk: [theirs], mine: [...mine], both: [...new Set([theirs, ...mine])] };
+  const authors = { disk: [theirs], memory: [...mine], both: [...new Set([theirs, ...mine])] };
   const by = typeof decided === "object" ? [actor] : authors[decided];
   return { text: chosenText(conflict, decided), by };
 }

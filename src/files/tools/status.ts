@@ -18,7 +18,7 @@ const conflictAnswer = z.strictObject({
   block_id: z.string(),
   version: z.int().describe("the version in which the one side stands"),
   stood: z.enum(["disk", "memory", "nobody"]),
-  gone: z.literal(true).optional().describe("the file was deleted: mine brings it back"),
+  gone: z.literal(true).optional().describe("the file was deleted: memory brings it back"),
   theirs: z.string().describe("who changed the file"),
   mine: z.array(z.string()).describe("who changed the block"),
   base: side.describe("lines counted from 0, ends exclusive"),
