@@ -30,6 +30,7 @@ function relaying(
     actorOf: () => "ann",
     target: async () => ({ url: new URL(`http://127.0.0.1:${port}/mcp`), headers }),
     answers,
+    isLeftToUs: async () => false,
     failed: () => undefined,
     retry: 1,
     patience: 1,

@@ -24,6 +24,7 @@ function call(id: number, name: string, input: object) {
   return { jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: input } };
 }
 
+const WAITING = { timeout: 10_000 };
 const CREATE = { role: "model", kind: "text", content: "one\n" };
 
 describe("kumiko mcp", { timeout: 30_000 }, () => {
@@ -165,17 +166,42 @@ describe("kumiko mcp", { timeout: 30_000 }, () => {
       expect(again.result?.["isError"]).toBeUndefined();
     });
 
-  it("goes on where a server listened that was killed", async () => {
+  it("goes on where a server listened that was killed, also when its client asks for nothing", async () => {
+    using home = temporaryHome();
+    await using server = await serving(home);
+    const { url } = server.told;
+    const place = home.environment["KUMIKO_HOME"]!;
+    await using first = new Pipe(place, home.folder.path);
+    await first.begin();
+    server.child.kill("SIGKILL");
+    await server.ended;
+    await expect.poll(() => findServer(place), WAITING).toMatchObject({ url, in_agent: true });
+    await using second = new Pipe(place, home.folder.path);
+    await second.begin();
+    await first.leave();
+    await expect.poll(() => findServer(place), WAITING).toMatchObject({ in_agent: true });
+    const listed = await second.call("block_list", {});
+    expect(listed.result?.["isError"]).toBeUndefined();
+  });
+
+  it("leaves it to whoever stopped a server to start it again", async () => {
     using home = temporaryHome();
     await using server = await serving(home);
     const { url } = server.told;
     const place = home.environment["KUMIKO_HOME"]!;
     await using agent = new Pipe(place, home.folder.path);
     await agent.begin();
-    server.child.kill("SIGKILL");
+    const created = await agent.call("block_create", CREATE);
+    const { block_id } = dataIn(created.result) as { block_id: string };
+    const { result } = await agent.ask("resources/list", {});
+    const [{ uri }] = result!["resources"] as [{ uri: string }];
+    await agent.ask("resources/subscribe", { uri });
+    server.child.kill("SIGTERM");
     await server.ended;
-    const listed = await agent.call("block_list", {});
-    expect(listed.result?.["isError"]).toBeUndefined();
-    expect(await findServer(place)).toMatchObject({ url, in_agent: true });
+    const append = ["block", "append", block_id, "while nobody served", "--flush"];
+    expect(await home.run(append)).toMatchObject({ code: 0 });
+    await using again = await serving(home, Number(new URL(url).port));
+    expect(again.told.pid).toBe(again.child.pid);
+    expect(await agent.update()).toBe(uri);
   });
 });

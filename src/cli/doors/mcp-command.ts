@@ -3,7 +3,7 @@ import { setTimeout as later } from "node:timers/promises";
 import type { Readable, Writable } from "node:stream";
 import { actorName, fitting, homeFolder } from "../../app/index.ts";
 import type { RegisteredFolder } from "../../app/folders.ts";
-import { checkAnswers, findServer, type ServerNote } from "../../app/running.ts";
+import { checkAnswers, findServer, readNote, type ServerNote } from "../../app/running.ts";
 import type { RunningServer } from "../../app/server.ts";
 import { KumikoError } from "../../base/index.ts";
 import { exitCode } from "../exit-code.ts";
@@ -63,6 +63,7 @@ export async function runMcp(
       actorOf: (client) => settling.actorOf(client),
       target: () => settling.target(),
       answers: () => settling.answers(),
+      isLeftToUs: () => settling.isLeftToUs(),
       failed,
     }).run();
     return exitCode.fine;
@@ -88,6 +89,8 @@ class Settling {
   readonly #flags: McpFlags;
   readonly #place: string;
   readonly #keep: (server: RunningServer) => void;
+  /** The server that the calls went to. */
+  #last: ServerNote | undefined;
 
   constructor(
     terminal: Terminal,
@@ -122,6 +125,7 @@ class Settling {
     await this.hostUnlessFound();
     const note = await findServer(this.#place);
     if (note === undefined) throw gone();
+    this.#last = note;
     await checkAnswers(this.#place, note);
     const named = this.#flags.kernel;
     const { kernel, folder } =
@@ -142,6 +146,14 @@ class Settling {
   async answers(): Promise<void> {
     const note = await findServer(this.#place);
     if (note !== undefined) await checkAnswers(this.#place, note);
+  }
+
+  /**
+   * An agent's server ends with the agent, and one that was killed was wanted still. Where a person stopped theirs, they may be
+   * about to start it again: it would find ours.
+   */
+  async isLeftToUs(): Promise<boolean> {
+    return this.#last?.in_agent === true || (await readNote(this.#place)) !== undefined;
   }
 
   async hostUnlessFound(): Promise<Hosted | undefined> {

@@ -31,6 +31,8 @@ interface RelayPorts extends RequestPorts {
   actorOf(client: string): string;
   /** Throws when the server does not say a word. */
   answers(): Promise<void>;
+  /** Whether nobody will start a server that is gone again: then it is not waited for until there is something to send. */
+  isLeftToUs(): Promise<boolean>;
   failed(error: unknown): void;
   /** Milliseconds before whoever broke off, or is stopping, is asked again. */
   readonly retry?: number | undefined;
@@ -254,8 +256,12 @@ export class McpRelay {
         await this.#requests.send("POST", this.#headersFor(each), { jsonrpc: "2.0", ...each })
       ).resume();
     await quietly({ method: "notifications/initialized" });
-    for (const uri of this.#subscribed)
+    for (const uri of this.#subscribed) {
       await quietly({ id: randomUUID(), method: "resources/subscribe", params: { uri } });
+      // Of what changed meanwhile nobody has told it.
+      const method = "notifications/resources/updated";
+      await this.#write({ jsonrpc: "2.0", method, params: { uri } });
+    }
     void this.#listen();
   }
 
@@ -279,6 +285,8 @@ export class McpRelay {
         );
         if (response.statusCode !== 200) {
           response.resume();
+          // Another server, which does not know the session.
+          if (response.statusCode === 404) await this.#again(session).catch(this.#failed);
           return;
         }
         for await (const { id, data } of eventsOf(response)) {
@@ -287,6 +295,7 @@ export class McpRelay {
         }
       } catch (error) {
         if (this.#stopping.signal.aborted || !isLost(error)) return;
+        if (await this.#ports.isLeftToUs()) this.#requests.lookAgain();
       }
       await this.#later();
     }
