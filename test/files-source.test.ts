@@ -63,6 +63,27 @@ describe("a file of a mounted folder", () => {
     expect(versions.map(({ actor }) => actor)).toEqual(["claude", "disk", "disk"]);
   });
 
+  it("is changed where a call means that is made before another is answered, however far that is", async () => {
+    await using mounted = await Mounted.with({});
+    for (let turns = 0, answered = false; !answered; turns++) {
+      const path = `${turns}.txt`;
+      mounted.write(path, "one\ntwo\nthree\n");
+      await mounted.text(path);
+      const edit = (at: number, content: string): Promise<unknown> => {
+        const operations = [{ op: "replace", start_line: at, end_line: at + 1, content }];
+        return mounted.call("block_edit", { block_id: path, operations });
+      };
+      const first = edit(0, "above\none").then(() => (answered = true));
+      for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate);
+      // What comes behind an answer means what that told of.
+      const isBehind: boolean = answered;
+      await Promise.all([first, edit(isBehind ? 2 : 1, "below\nTWO")]);
+      const told = `${turns} turns behind the first, ${isBehind ? "" : "not "}answered`;
+      expect(mounted.read(path), told).toBe("above\none\nbelow\nTWO\nthree\n");
+      answered = isBehind;
+    }
+  });
+
   it("that was only touched is not changed: there is no false conflict", async () => {
     await using mounted = await Mounted.with({ "a.txt": THREE });
     await mounted.text("a.txt");

@@ -2,6 +2,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { stdioClient } from "../bench/support/mcp-stdio.ts";
+import { startServer } from "../src/app/server.ts";
+import { Pipe } from "./support/pipe.ts";
 import { root } from "./support/process.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
@@ -85,3 +87,34 @@ test("an agent is told what became of whole files by its patch, and by undoing a
   expect(redone).toContain("\nb.txt was moved again.");
   expect(["old.txt", "a.txt", "b.txt"].map(isThere)).toEqual([false, false, true]);
 });
+
+test.each(["without", "with"])(
+  "edits that an agent sends together all mean what it had read (%s another server)",
+  async (servers) => {
+    using place = temporaryFolder();
+    const home = join(place.path, "home");
+    const lines = Array.from({ length: 40 }, (_, at) => `line ${at}`);
+    const text = `${lines.join("\n")}\n`;
+    await using serving = new AsyncDisposableStack();
+    if (servers === "with") serving.use(await startServer({ home }));
+    writeFileSync(join(place.path, "a.txt"), text);
+    await using agent = new Pipe(home, place.path, "--actor", "claude");
+    await agent.begin();
+    await agent.call("block_create", { role: "user", kind: "text", content: text });
+    for (const block_id of ["a.txt", "main~claude~1"]) {
+      await agent.call("block_read", { block_id });
+      agent.process.stdin.cork();
+      const edits = lines.map((line, at) => {
+        const operation = { start_line: at, end_line: at + 1, content: `${line}!\nbelow` };
+        const operations = [{ op: "replace", ...operation }];
+        return agent.call("block_edit", { block_id, operations });
+      });
+      agent.process.stdin.uncork();
+      for (const { result } of await Promise.all(edits))
+        expect(result?.["isError"], JSON.stringify(result)).toBeUndefined();
+      const { result } = await agent.call("block_read", { block_id, line_numbers: false });
+      const read = (result!["content"] as { text: string }[])[0]!.text;
+      expect(read).toContain(lines.map((line) => `${line}!\nbelow\n`).join(""));
+    }
+  },
+);

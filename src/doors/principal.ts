@@ -55,6 +55,7 @@ export interface Given {
   readonly context?: string | undefined;
   readonly folder?: string | undefined;
   readonly call?: string | undefined;
+  readonly beside?: readonly string[] | undefined;
   readonly message?: string | undefined;
   readonly model?: string | undefined;
   readonly turn?: string | undefined;

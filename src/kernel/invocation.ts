@@ -8,6 +8,10 @@ export interface Invocation {
   readonly kind?: CallerKind | undefined;
   /** The caller's line of sight: what it was shown is what its positions mean. */
   readonly reader?: string | undefined;
+  /** When, as its reader counts: what it was shown later the caller did not know. */
+  readonly made?: number | undefined;
+  /** Calls of the same caller that were not answered yet when it made this one, by their ids: nor did it know those answers. */
+  readonly beside?: readonly string[] | undefined;
   /** The conversation the call belongs to. */
   readonly context?: string | undefined;
   /** A folder's real path: paths that name no folder are in that one. */

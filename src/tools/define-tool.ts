@@ -61,7 +61,8 @@ export const writing = {
     .min(0)
     .optional()
     .describe(
-      "the version your line numbers and offsets mean; by default the one you were last shown",
+      "the version your line numbers and offsets mean; by default the one you were last shown, which after an edit of yours is " +
+        "the one that it made. Name it in edits that you think out together and send one after the other",
     ),
   reader: z
     .string()
@@ -85,7 +86,7 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
   return {
     ...definition,
     async run(kernel, invocation, input) {
-      const call = toCall(definition, invocation, input);
+      const call = toCall(definition, { made: kernel.readers.now, ...invocation }, input);
       const carryOut = async (): Promise<z.input<Output>> =>
         definition.run(kernel, await withTarget(kernel, definition, call));
       return definition.keepsAnswer === true

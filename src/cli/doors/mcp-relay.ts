@@ -8,6 +8,7 @@ import { eventsOf } from "./event-stream.ts";
 import {
   asAnswer,
   asRefusal,
+  callOf,
   clientOf,
   headersOf,
   type Message,
@@ -59,6 +60,8 @@ export class McpRelay {
   readonly #open = new Map<string | number, AbortController>();
   /** Those of them that the client has given up: they need no answer. */
   readonly #givenUp = new Set<string | number>();
+  /** Calls under way, by the ids of ours. */
+  readonly #callsUnderWay = new Set<string>();
   readonly #subscribed = new Set<string>();
   readonly #calls = randomUUID();
   #called = 0;
@@ -140,11 +143,22 @@ export class McpRelay {
       if (this.#session === undefined) return open?.abort();
     }
     this.#remember(message);
-    const delivered = this.#deliver(withCall(message, this.#newCall));
+    const delivered = this.#deliverOnce(message);
     // It ends when somebody ends it: nobody waits for that.
     if (message.method === "subscriptions/listen") return void delivered.catch(this.#failed);
     await delivered;
     if (message.method === "notifications/initialized") void this.#listen();
+  }
+
+  async #deliverOnce(message: Message): Promise<void> {
+    const sent = withCall(message, this.#newCall, this.#callsUnderWay);
+    const call = callOf(sent);
+    if (call !== undefined) this.#callsUnderWay.add(call);
+    try {
+      await this.#deliver(sent);
+    } finally {
+      if (call !== undefined) this.#callsUnderWay.delete(call);
+    }
   }
 
   /** Sends a message and writes what comes back; a refusal of the way there is an answer too. */

@@ -59,13 +59,22 @@ function headerValue(text: string): string {
     : `=?base64?${Buffer.from(text, "utf8").toString("base64")}?=`;
 }
 
-/** Makes it safe to send twice. */
-export function withCall(message: Message, newCall: () => string): Message {
+/** Makes it safe to send twice, and says which calls were under way: what those answer its caller did not know. */
+export function withCall(
+  message: Message,
+  newCall: () => string,
+  underWay: Iterable<string>,
+): Message {
   if (message.method !== "tools/call") return message;
   const params = message.params ?? {};
-  const meta = (params["_meta"] ?? {}) as Meta;
-  if (meta["kumiko/call"] !== undefined) return message;
-  return { ...message, params: { ...params, _meta: { ...meta, "kumiko/call": newCall() } } };
+  const meta = { "kumiko/call": newCall(), "kumiko/beside": [...underWay] };
+  return { ...message, params: { ...params, _meta: { ...meta, ...(params["_meta"] as Meta) } } };
+}
+
+/** Under which id a call is carried out once. */
+export function callOf({ params }: Message): string | undefined {
+  const call = (params?.["_meta"] as Meta | undefined)?.["kumiko/call"];
+  return typeof call === "string" ? call : undefined;
 }
 
 /** What the server says of a request that did not come to be one of the protocol. */

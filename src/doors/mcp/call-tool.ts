@@ -45,8 +45,8 @@ export async function callTool(
     const sight = sightOfCall(connection, meta);
     const kernel = await kernelFor(host, sight);
     const context = await contextFor(host, kernel, sight);
-    const { actor, reader, folder, call, model, turn, trace } = sight;
-    const given = { actor, reader, context, folder, call, model, turn, trace, signal };
+    const { actor, reader, folder, call, beside, model, turn, trace } = sight;
+    const given = { actor, reader, context, folder, call, beside, model, turn, trace, signal };
     const safe = retrySafe(host.registry, name, input, call);
     const asked = { name, input: safe, given, filter: profile };
     const answer = (await host.call(kernel, asked)) as Answer;

@@ -15,6 +15,8 @@ export interface Sight {
 /** What only a call says. */
 export interface CallSight extends Sight {
   readonly call?: string | undefined;
+  /** The client's calls that were under way when it made this one. */
+  readonly beside?: readonly string[] | undefined;
   readonly model?: string | undefined;
   readonly turn?: string | undefined;
 }
@@ -46,16 +48,24 @@ export function sightOfCall(
     .map((name) => [name, checked(`_meta kumiko/${name}`, meta[`kumiko/${name}`])] as const)
     .filter(([, value]) => value !== undefined);
   const folder = checked("_meta kumiko/folder", meta["kumiko/folder"], LONGEST_PATH);
+  const beside = checkedAll("_meta kumiko/beside", meta["kumiko/beside"]);
   const trace = meta["traceparent"];
   const { kernel = connection.kernel, ...rest } = Object.fromEntries(said) as Partial<CallSight>;
   return {
     ...connection,
     ...rest,
     kernel,
+    beside,
     // Another kernel has other folders.
     folder: folder ?? (kernel === connection.kernel ? connection.folder : undefined),
     ...(typeof trace === "string" && trace.length <= LONGEST && { trace }),
   };
+}
+
+function checkedAll(where: string, value: unknown): string[] | undefined {
+  if (value === undefined) return undefined;
+  if (Array.isArray(value)) return value.map((each) => checked(where, each) ?? "");
+  throw new KumikoError("invalid_argument", `${where} must be a list of texts.`, { at: where });
 }
 
 function decoded(where: string, value: string | undefined): string | undefined {
