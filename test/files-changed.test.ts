@@ -99,6 +99,26 @@ describe("what somebody writes with tools of their own", () => {
     expect(await actors(mounted, "b.txt")).toEqual(["disk"]);
   });
 
+  test.each(["their second word", "a reading"])(
+    "is theirs without what others wrote in the same moment, found by %s",
+    async (finder) => {
+      await using mounted = await Mounted.with({ "a.txt": THREE });
+      await mounted.call("file_load", { path: "a.txt" });
+      const edits = [{ old: "three", new: "THREE" }];
+      const by = { ...claude, call: "c1" };
+      await mounted.call("file_changed", { path: "a.txt", begins: true, edits }, by);
+      mounted.write("a.txt", "ONE by ann\ntwo\nTHREE\n");
+      if (finder === "a reading") await mounted.text("a.txt");
+      await mounted.call("file_changed", { path: "a.txt" }, by);
+      expect(await actors(mounted, "a.txt")).toEqual(["disk", "claude", "disk"]);
+      expect(await mounted.text("a.txt")).toBe("ONE by ann\ntwo\nTHREE\n");
+      await mounted.restart();
+      expect(await actors(mounted, "a.txt")).toEqual(["disk", "claude", "disk"]);
+      await mounted.call("block_undo", {}, claude);
+      expect(mounted.read("a.txt")).toBe("ONE by ann\ntwo\nthree\n");
+    },
+  );
+
   test("is nobody's any more once they gave it up, the call or the turn", async () => {
     await using mounted = await Mounted.with({ "a.txt": THREE, "b.txt": THREE });
     const edits = [{ old: "two", new: "TWO" }];

@@ -42,6 +42,22 @@ export function holdsAnnounced(
   return merged.conflicts.length === 0 && merged.text === disk;
 }
 
+/**
+ * The text with nothing in it but what was announced, where others changed it in the same moment; undefined where nobody
+ * did, or they cannot be told apart.
+ */
+export function announcedPart(
+  announced: Announced,
+  before: string,
+  after: string,
+): string | undefined {
+  if ("holds" in announced || before.includes("\r") || after.includes("\r")) return undefined;
+  const meant = madeOf(announced, before);
+  if (meant === undefined || !holdsAnnounced(announced, before, after)) return undefined;
+  const isAll = withoutBlanks(meant).trimEnd() === withoutBlanks(after).trimEnd();
+  return isAll ? undefined : meant;
+}
+
 /** Undefined when it cannot be made of that text. */
 function madeOf(
   announced: Exclude<Announced, { holds: unknown }>,

@@ -1,6 +1,6 @@
 import type { Clock } from "../base/index.ts";
 import type { Invocation } from "../kernel/index.ts";
-import { type Announced, holdsAnnounced } from "./announced.ts";
+import { type Announced, announcedPart, holdsAnnounced } from "./announced.ts";
 
 /** Milliseconds for which an announced change is waited for: a person may be asked about it first. */
 const AWAITED = 3_600_000;
@@ -16,6 +16,13 @@ interface Change {
   /** Undefined where there was none. */
   readonly before: string | undefined;
   readonly after: string;
+}
+
+/** By whom a change is. */
+export interface Announcement {
+  readonly cause: Invocation;
+  /** The text with only their part in it, where others changed it in the same moment. */
+  readonly part?: string | undefined;
 }
 
 /**
@@ -56,10 +63,13 @@ export class Claims {
     return this.#at(path).length > 0;
   }
 
-  /** Who announced what has happened there. */
-  of(path: string, { before, after }: Change): Invocation | undefined {
-    return this.#at(path).findLast(({ announced }) => holdsAnnounced(announced, before, after))
-      ?.cause;
+  /** Who announced what has happened there; with `own`, what of it that call did. */
+  of(path: string, { before, after }: Change, own?: Invocation): Announcement | undefined {
+    const claims = this.#at(path).filter((each) => own === undefined || isOf(each, own));
+    const found = claims.findLast(({ announced }) => holdsAnnounced(announced, before, after));
+    if (found === undefined) return undefined;
+    const part = before === undefined ? undefined : announcedPart(found.announced, before, after);
+    return { cause: own ?? found.cause, part };
   }
 
   #at(path: string): Claim[] {

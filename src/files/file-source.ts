@@ -202,7 +202,8 @@ export class FileSource implements AsyncDisposable {
       const from = files.formerly(found)?.path;
       if (from !== undefined) return { from };
       // What is there already is loaded when it is announced: what is new under an announced path is its author's.
-      const cause = this.claims.of(path, { before: undefined, after: found.text }) ?? DISK;
+      const after = found.text;
+      const { cause } = this.claims.of(path, { before: undefined, after }) ?? { cause: DISK };
       const file = await this.#begin(path, found, cause);
       file.seen = seen;
       return file;

@@ -18,6 +18,8 @@ export interface FoundText {
   readonly seenUntil?: bigint | undefined;
   /** It is in a file that we have replaced: what that held, and what was there before. */
   readonly writtenTo?: { readonly base: Base; readonly earlier: readonly Earlier[] };
+  /** The file says more than this, by others: it is not what block and file have in common then. */
+  readonly isPart?: true;
 }
 
 /** What was found in the place of a file. */

@@ -2,7 +2,7 @@ import { KumikoError } from "../base/index.ts";
 import { type EditTarget, splitText } from "../blocks/index.ts";
 import type { Invocation, Kernel } from "../kernel/index.ts";
 import { type FolderRules, whenBothChanged } from "../permission/index.ts";
-import type { Claims } from "./claims.ts";
+import type { Announcement, Claims } from "./claims.ts";
 import { commonBase, textBehind, textOf } from "./common-base.ts";
 import { type Since, writersIn } from "./conflict-writers.ts";
 import { type Conflict, type Conflicts, type FoundConflict, isUndecided } from "./conflicts.ts";
@@ -121,11 +121,13 @@ export class Syncing {
     );
     const unsaved: MountedFile[] = [];
     for (const { block, version } of changed.changes) {
-      const [file, { text, form, content, identity, seen, writtenTo }] = byBlock.get(block)!;
+      const [file, { text, form, content, identity, seen, writtenTo, isPart }] =
+        byBlock.get(block)!;
       const merged = merges.get(block)!;
       file.version = Math.max(file.version, version);
       const base = merged.text === text ? { version } : { text };
       await this.#keep(file, merged, { version, theirs: cause.actor });
+      if (isPart === true) continue;
       if (writtenTo !== undefined) {
         // The file is still what we wrote.
         if (!file.waits) unsaved.push(file);
@@ -152,7 +154,7 @@ export class Syncing {
   async tryCatchUp(file: MountedFile, cause?: Invocation): Promise<boolean | KumikoError> {
     const found = await this.find(file);
     if (found.kind === "text") {
-      const by = cause ?? (await this.announcedBy(file, found)) ?? DISK;
+      const by = (await this.takeInPart(file, found, cause)) ?? cause ?? DISK;
       return (await this.takeIn([[file, found]], by)).length > 0;
     }
     if (found.kind === "unreadable") return found.error;
@@ -160,16 +162,39 @@ export class Syncing {
     return false;
   }
 
-  /** Who announced what was found. */
-  async announcedBy(
+  /**
+   * Who announced what was found, if anybody did; with a cause, its call. What others wrote in the same moment is not
+   * theirs: then their part is taken in, and what is left is the disk's.
+   */
+  async takeInPart(
+    file: MountedFile,
+    found: FoundText,
+    own?: Invocation,
+  ): Promise<Invocation | undefined> {
+    const announcement = await this.#announcedBy(file, found, own);
+    if (announcement === undefined) return undefined;
+    const { cause, part } = announcement;
+    if (part === undefined) return cause;
+    await this.takeIn([[file, { ...found, text: part, isPart: true }]], cause);
+    return DISK;
+  }
+
+  async #announcedBy(
     file: MountedFile,
     { text: after, writtenTo }: FoundText,
-  ): Promise<Invocation | undefined> {
+    own: Invocation | undefined,
+  ): Promise<Announcement | undefined> {
     const { claims, kernel } = this.#ports;
     if (!claims.isAnnounced(file.path)) return undefined;
     const base = (writtenTo ?? file.synced)?.base;
-    const before = base && (await kernel.tryOut(file.block, (target) => textOf(base, target)));
-    return claims.of(file.path, { before, after });
+    const [before, memory] =
+      base === undefined
+        ? []
+        : await kernel.tryOut(file.block, (target) => [textOf(base, target), target.read()]);
+    const announcement = claims.of(file.path, { before, after }, own);
+    // Where the block has something new as well, all of the file is merged with it at once.
+    const isAlone = writtenTo === undefined && before === memory;
+    return isAlone ? announcement : announcement && { cause: announcement.cause };
   }
 
   /** Makes the block what the file says, whatever it held; nothing about it is left to decide. False without a file. */

@@ -66,7 +66,7 @@ export class TakingIn {
     const unsaved = await files.queue.run([file.block], async () => {
       // Who took the file away took that with it.
       if (file.synced === undefined || !written.isWanted()) return [];
-      const cause = (await syncing.announcedBy(file, late)) ?? DISK;
+      const cause = (await syncing.takeInPart(file, late)) ?? DISK;
       return syncing.takeIn([[file, late]], cause);
     });
     await saving.saveAll(unsaved.map(({ block }) => block));
@@ -137,7 +137,7 @@ export class TakingIn {
         }
         const causes = new Map<MountedFile, Invocation>();
         for (const [file, each] of found)
-          causes.set(file, (await this.#announcedBy(file, each)) ?? cause);
+          causes.set(file, (await this.#takeInPart(file, each, cause)) ?? cause);
         const byCause = Map.groupBy(found, ([file]) => causes.get(file)!);
         const save: MountedFile[] = [];
         for (const [by, own] of byCause)
@@ -157,11 +157,16 @@ export class TakingIn {
     });
   }
 
-  #announcedBy(file: MountedFile, found: FoundText): Promise<Invocation | undefined> {
-    return this.#sparing(
-      [file],
-      async ([each]) => each && this.#ports.syncing.announcedBy(each, found),
-    );
+  /** What is left of one that was announced is the epoch's. */
+  #takeInPart(
+    file: MountedFile,
+    found: FoundText,
+    cause: Invocation,
+  ): Promise<Invocation | undefined> {
+    return this.#sparing([file], async ([each]) => {
+      const by = each && (await this.#ports.syncing.takeInPart(each, found));
+      return by === DISK ? cause : by;
+    });
   }
 
   #takeIn(
