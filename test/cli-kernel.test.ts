@@ -229,6 +229,10 @@ describe("verbs of tools", () => {
       / 1 ann .*\| one\n.* 2 ann .*\| TWO\n.* 3 .*\| three\n$/,
     );
     expect(await home.json(["blame", B])).toMatchObject({ version: 2 });
+    for (const range of ["3:", "3:70"])
+      expect((await home.run(["blame", B, "--range", range])).out).toMatch(
+        /counted from 1\n *3 ann .*\| three\n$/,
+      );
   });
 
   test("undo takes back one's own Edit, redo brings it back, rollback a version", async () => {

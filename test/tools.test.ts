@@ -292,6 +292,29 @@ describe("block tools", () => {
     expect(await call("ann", "block_blame", { block_id })).toEqual(blame);
   });
 
+  test("blame gives of a range what the text has of it, as a reading does", async () => {
+    const { kernel, call } = await workshop();
+    const made = { role: "user", kind: "text" };
+    for (const content of ["one\ntwo\nthree\n", "one\ntwo\nthree", ""]) {
+      const { block_id } = await call("ann", "block_create", { ...made, content });
+      for (const [start, end] of [
+        [1, 2],
+        [1, Number.MAX_SAFE_INTEGER],
+        [2, 4],
+        [3, 3],
+        [2, 1],
+        [0, 1],
+        [70, 80],
+      ]) {
+        const of = { block_id, range: { start, end } };
+        const { content: read } = await call("ann", "block_read", { ...of, line_numbers: false });
+        const { runs } = await call("ann", "block_blame", of);
+        expect((runs as { text: string }[]).map(({ text }) => text).join("")).toBe(read);
+      }
+    }
+    await kernel[Symbol.asyncDispose]();
+  });
+
   test("unknown arguments, tools and blocks are refused with what would help", async () => {
     const { call, refusal } = await workshop();
     const { block_id } = await call("ann", "block_create", {

@@ -1,6 +1,7 @@
 import * as z from "zod";
-import { lineAt, lineStart } from "../../base/index.ts";
+import { lineAt, lineCount, lineStart } from "../../base/index.ts";
 import { defineTool } from "../define-tool.ts";
+import { lineRange, linesWithin } from "./line-range.ts";
 import { blockArgument, checkBlock } from "./shared.ts";
 
 export const blockBlame = defineTool({
@@ -9,10 +10,7 @@ export const blockBlame = defineTool({
   writes: false,
   input: z.strictObject({
     block_id: blockArgument,
-    range: z
-      .strictObject({ start: z.int().min(0), end: z.int().min(0) })
-      .optional()
-      .describe("lines, counted from 0, end exclusive"),
+    range: lineRange,
   }),
   output: z.strictObject({
     version: z.int(),
@@ -38,9 +36,9 @@ export const blockBlame = defineTool({
   run(kernel, { input }) {
     return kernel.look(checkBlock(input.block_id), ({ document }) => {
       const text = document.current;
-      const from = input.range === undefined ? 0 : lineStart(text, input.range.start);
-      const to = input.range === undefined ? text.length : lineStart(text, input.range.end);
-      const runs = document.blame(from, to).map(({ start, length, edit, version }) => {
+      const { first, last } = linesWithin(input.range, lineCount(text));
+      const blamed = document.blame(lineStart(text, first), lineStart(text, last));
+      const runs = blamed.map(({ start, length, edit, version }) => {
         const { actor, model, time, message } = document.entry(version);
         const end = start + length;
         const written = text.slice(start, end);

@@ -3,6 +3,7 @@ import { KumikoError } from "../../base/index.ts";
 import type { BlockText, Kernel } from "../../kernel/index.ts";
 import { blockKind, blockMetadata, blockRole, blockStatus } from "../../protocol/index.ts";
 import { defineTool, writing } from "../define-tool.ts";
+import { lineRange } from "./line-range.ts";
 import { blockArgument, checkBlock } from "./shared.ts";
 import { shownLines } from "./shown-lines.ts";
 
@@ -18,10 +19,7 @@ export const blockRead = defineTool({
       .boolean()
       .optional()
       .describe("put its number before each line; true by default"),
-    range: z
-      .strictObject({ start: z.int().min(0), end: z.int().min(0) })
-      .optional()
-      .describe("lines, counted from 0, end exclusive"),
+    range: lineRange,
     version: z.int().min(0).optional().describe("a past version; by default the current one"),
     position: z
       .int()

@@ -1,3 +1,5 @@
+import { linesWithin } from "./line-range.ts";
+
 /** Lines of a text as a reader is shown them. */
 export interface ShownLines {
   readonly content: string;
@@ -15,8 +17,7 @@ export function shownLines(
   numbered: boolean,
 ): ShownLines {
   const count = countLines(text);
-  const first = Math.min(range?.start ?? 0, count);
-  const last = Math.max(first, Math.min(range?.end ?? count, count));
+  const { first, last } = linesWithin(range, count);
   const from = offsetOf(text, 0, first);
   return {
     count,
