@@ -15,6 +15,7 @@ import { KumikoError } from "../src/base/index.ts";
 import { connect } from "../src/client/index.ts";
 import { Disk } from "../src/files/disk.ts";
 import { type Home, temporaryHome } from "./support/kumiko.ts";
+import { asOrdinaryUser } from "./support/ordinary-user.ts";
 
 const THREE = "one\ntwo\nthree\n";
 
@@ -151,6 +152,32 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     expect(gone).toMatchObject({ ok: false, error: { code: "not_on_disk" } });
     await project.fine(["mount", folder]);
     expect(await project.fine(["history", "src/main.ts"])).toContain("disk");
+  });
+
+  test("ls says what it cannot look into", async () => {
+    await asOrdinaryUser(async () => {
+      await using project = await Project.make(way);
+      project.write("closed/deep/in.txt", "in\n");
+      await project.fine(["mount", "."]);
+      chmodSync(project.path("closed"), 0o000);
+      try {
+        const run = await project.run(["ls"]);
+        expect(run).toMatchObject({ code: 0, out: expect.stringContaining("README.md") });
+        expect(run.err).toBe("not listed, because it cannot be looked into: closed (EACCES)\n");
+        expect(await project.json(["ls", "*.css"])).toMatchObject({
+          files: [],
+          unlisted: [{ path: "closed", reason: "EACCES" }],
+        });
+        expect(await project.fine(["ls", "src"])).toContain("src/main.ts");
+        for (const given of ["closed", "closed/", "./closed/deep", "closed/deep/in.txt"]) {
+          const { code, out, err } = await project.run(["ls", "README.md", given]);
+          expect({ code, out }).toEqual({ code: 2, out: "" });
+          expect(err).toContain(`${given} cannot be looked into (EACCES)`);
+        }
+      } finally {
+        chmodSync(project.path("closed"), 0o755);
+      }
+    });
   });
 
   test("ls lists all that is named, in that order and each file once", async () => {

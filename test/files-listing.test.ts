@@ -187,6 +187,43 @@ test("every link is listed as what it leads to, wherever that is", async () => {
   });
 });
 
+test("what cannot be looked into is told, where the listing would have it", async () => {
+  await asOrdinaryUser(async () => {
+    const files = { "a.txt": "a\n", "closed/b.txt": "b\n", "named/c.txt": "c\n", "out/d": "d\n" };
+    await using mounted = await Mounted.with({ ".gitignore": "out/\n", ...files });
+    const listing = async (input: object) => {
+      const answer = await mounted.call<{ files: { path: string }[]; unlisted?: object[] }>(
+        "file_list",
+        input,
+      );
+      return [answer.files.map(({ path }) => path), answer.unlisted];
+    };
+    // It remembers what is in them, which says nothing any more.
+    await listing({});
+    for (const [folder, mode] of [
+      ["closed", 0o000],
+      ["named", 0o444],
+      ["out", 0o000],
+    ] as const)
+      chmodSync(mounted.path(folder), mode);
+    try {
+      const closed = { path: "closed", reason: "EACCES" };
+      const named = { path: "named", reason: "EACCES" };
+      expect(await listing({})).toEqual([
+        [".gitignore", "a.txt"],
+        [closed, named],
+      ]);
+      expect(await listing({ pattern: "*.css" })).toEqual([[], [closed]]);
+      expect(await listing({ pattern: "/named" })).toEqual([[], [named]]);
+      expect(await listing({ pattern: "/a.txt" })).toEqual([["a.txt"], undefined]);
+      expect(await listing({ after: "d" })).toEqual([[], [named]]);
+    } finally {
+      for (const folder of ["closed", "named", "out"]) chmodSync(mounted.path(folder), 0o755);
+    }
+    expect((await listing({}))[1]).toBeUndefined();
+  });
+});
+
 test("a link into a folder that cannot be entered is listed, with all others", async () => {
   await asOrdinaryUser(async () => {
     await using mounted = await Mounted.with({ "a.txt": "a\n", "closed/b.txt": "b\n" });

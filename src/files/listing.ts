@@ -1,7 +1,7 @@
 import type { Dirent } from "node:fs";
 import { join } from "node:path";
 import type { Clock, Glob } from "../base/index.ts";
-import { type Ignored, nameOf } from "./ignored.ts";
+import { type Ignored, nameOf, parentOf } from "./ignored.ts";
 import { below } from "./known.ts";
 import { errorCodeOf, type Look, lookAt } from "./look.ts";
 import { listEntries, unreadableRoot } from "./scan.ts";
@@ -9,6 +9,8 @@ import { inSlices } from "./slices.ts";
 
 /** A name may come to a folder without moving its time when both happen within one tick of the system. */
 const TICK = 100_000_000n;
+/** So many folders that cannot be looked into are told of. */
+const UNLISTED = 100;
 /** So many names of folders that were listed are remembered. */
 const REMEMBERED = 200_000;
 
@@ -35,6 +37,26 @@ interface FoundFile {
   readonly isLink: boolean;
 }
 
+/** What is there, and cannot be looked into. */
+export interface Unlisted {
+  readonly path: string;
+  /** What the system says, such as `EACCES`. */
+  readonly reason: string;
+}
+
+interface Page {
+  readonly files: FoundFile[];
+  readonly more: boolean;
+  readonly unlisted: Unlisted[];
+}
+
+interface Walk extends Wanted {
+  /** The only folder in which there can be something. */
+  readonly only: string;
+  /** What the system said of each path that it refused. */
+  readonly refused: Map<string, string>;
+}
+
 interface FolderNames {
   readonly inode: bigint;
   readonly nanoseconds: bigint;
@@ -56,15 +78,17 @@ export class Listing {
     this.#options = options;
   }
 
-  async page(wanted: Wanted, limit: number): Promise<{ files: FoundFile[]; more: boolean }> {
-    const files = await inSlices(this.#take(wanted, limit + 1));
-    return { files: files.slice(0, limit), more: files.length > limit };
+  async page(wanted: Wanted, limit: number): Promise<Page> {
+    const refused = new Map<string, string>();
+    const walk = { ...wanted, only: literalFolder(wanted.glob?.pattern), refused };
+    const files = await inSlices(this.#take(walk, limit + 1));
+    const unlisted = [...refused].map(([path, reason]) => ({ path, reason }));
+    return { files: files.slice(0, limit), more: files.length > limit, unlisted };
   }
 
-  *#take(wanted: Wanted, count: number): Generator<undefined, FoundFile[]> {
+  *#take(walk: Walk, count: number): Generator<undefined, FoundFile[]> {
     const taken: FoundFile[] = [];
-    const only = literalFolder(wanted.glob?.pattern);
-    for (const each of this.#below("", wanted.after, wanted, only)) {
+    for (const each of this.#below("", walk.after, walk)) {
       if (each !== undefined) taken.push(each);
       if (taken.length === count) break;
       yield;
@@ -73,24 +97,19 @@ export class Listing {
   }
 
   /** `after` is from the folder on. Gives undefined where somebody else may have a turn. */
-  *#below(
-    folder: string,
-    after: string,
-    wanted: Wanted,
-    only: string,
-  ): Generator<FoundFile | undefined> {
-    const names = this.#names(folder);
+  *#below(folder: string, after: string, walk: Walk): Generator<FoundFile | undefined> {
+    const names = this.#names(folder, walk);
     for (let at = firstBehind(names, after); at < names.length; at++) {
       yield undefined;
       const name = names[at]!;
       const isFolder = name.endsWith("/");
       const path = below(folder, isFolder ? name.slice(0, -1) : name);
-      if (this.#isLeftOut(path, isFolder, wanted)) continue;
+      if (this.#isLeftOut(path, isFolder, walk)) continue;
       if (isFolder) {
         const rest = after.startsWith(name) ? after.slice(name.length) : "";
-        if (leadsTo(path, only)) yield* this.#below(path, rest, wanted, only);
-      } else if (wanted.glob?.matches(path) !== false) {
-        const look = this.#look(path);
+        if (leadsTo(path, walk.only)) yield* this.#below(path, rest, walk);
+      } else if (walk.glob?.matches(path) !== false) {
+        const look = this.#look(path, walk);
         if (look === undefined) continue;
         const { size, nanoseconds, kind } = look;
         yield { path, size, nanoseconds, isLink: kind === "link" };
@@ -106,16 +125,24 @@ export class Listing {
   }
 
   /** Undefined when it went meanwhile, or cannot be looked at. */
-  #look(path: string): Look | undefined {
+  #look(path: string, walk: Walk): Look | undefined {
     try {
       return lookAt(join(this.#options.root, path));
     } catch (error) {
-      if (errorCodeOf(error) === "") throw error;
+      // That is so of all that is in a folder which may be read and not entered: it is told of the folder.
+      this.#refused(errorCodeOf(error) === "EACCES" ? parentOf(path) : path, error, walk);
       return undefined;
     }
   }
 
-  #names(folder: string): readonly string[] {
+  /** A folder that went meanwhile is no trouble. */
+  #refused(path: string, error: unknown, { refused }: Walk): void {
+    const code = errorCodeOf(error);
+    if (code === "") throw error;
+    if (code !== "ENOENT" && refused.size < UNLISTED) refused.set(path === "" ? "." : path, code);
+  }
+
+  #names(folder: string, walk: Walk): readonly string[] {
     const { root, clock } = this.#options;
     try {
       const look = lookAt(join(root, folder));
@@ -131,7 +158,7 @@ export class Listing {
     } catch (error) {
       // A root that is not there is no empty folder.
       if (folder === "") throw unreadableRoot(root, error);
-      if (errorCodeOf(error) === "") throw error;
+      this.#refused(folder, error, walk);
       return [];
     }
   }

@@ -12,7 +12,7 @@ import { LedgerTail } from "./ledger-tail.ts";
 import type { FileStatus } from "./file-status.ts";
 import { FolderIndex } from "./folder-index.ts";
 import { Ignored, isRuleFile, parentOf } from "./ignored.ts";
-import { Listing } from "./listing.ts";
+import { Listing, type Unlisted } from "./listing.ts";
 import { MountTroubles } from "./mount-troubles.ts";
 import { type EpochPart, leavingOut, pathsOf } from "./epoch-part.ts";
 import { RULES_FILE } from "./rule-text.ts";
@@ -367,7 +367,7 @@ export class Mount implements AsyncDisposable {
     ignored?: boolean | undefined;
     after?: string | undefined;
     limit: number;
-  }): Promise<{ files: ListedFile[]; after?: string }> {
+  }): Promise<{ files: ListedFile[]; after?: string; unlisted?: Unlisted[] }> {
     const glob = pattern === undefined ? undefined : compileGlob(pattern);
     const page = await this.#listing.page({ after, glob, ignored }, limit);
     const inConflict = new Set(this.#options.conflicts.list().map(({ block }) => block));
@@ -394,7 +394,11 @@ export class Mount implements AsyncDisposable {
         };
       }),
     );
-    return page.more ? { files, after: files.at(-1)!.path } : { files };
+    return {
+      files,
+      ...(page.more && { after: files.at(-1)!.path }),
+      ...(page.unlisted.length > 0 && { unlisted: page.unlisted }),
+    };
   }
 
   /** From disk to block, under a header that says how they stand. */

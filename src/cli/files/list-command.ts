@@ -5,7 +5,7 @@ import { KumikoError, nearest } from "../../base/index.ts";
 import type { RpcAnswers } from "../../protocol/index.ts";
 import { printJson } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
-import { type ListedFile, printFiles } from "../home/file-answer.ts";
+import { type ListedFile, printFiles, printUnlisted, type Unlisted } from "../home/file-answer.ts";
 import type { OpenKernel } from "../home/access.ts";
 import type { HomeFlags } from "../home/options.ts";
 import { dim } from "../home/paint.ts";
@@ -24,6 +24,7 @@ export interface ListFlags extends HomeFlags {
 interface Page {
   readonly files: readonly ListedFile[];
   readonly after?: string;
+  readonly unlisted?: readonly Unlisted[];
 }
 
 type Mounts = RpcAnswers["Kernel"]["mounts"];
@@ -40,21 +41,35 @@ export function listFiles(
     const asked = paths.length > 0 ? paths : [""];
     const all = await Promise.all(asked.map((given) => wanted(terminal, mounts, given)));
     const shown = new Map<string, ListedFile>();
+    const missing = new Map<string, Unlisted>();
     const vain: Wanted[] = [];
     for (const each of all) {
-      const files = await filesOf(kernel, caller, each, flags);
-      if (files.length === 0) vain.push(each);
+      const { files, unlisted } = await filesOf(kernel, caller, each, flags);
+      for (const { path, reason } of unlisted) {
+        const place = join(each.folder, path);
+        if (place === each.place) throw closed(each.given === "" ? place : each.given, reason);
+        const name = shownPath(terminal, place);
+        missing.set(name, { path: name, reason });
+      }
+      if (files.length + unlisted.length === 0) vain.push(each);
       for (const file of files) {
         const path = shownPath(terminal, join(each.folder, file.path));
         if (!shown.has(path)) shown.set(path, { ...file, path });
       }
     }
     const files = [...shown.values()];
+    const unlisted = [...missing.values()];
     if (flags.json) {
-      await printJson(terminal, { ok: true, ...foldersOf(all), files });
+      await printJson(terminal, {
+        ok: true,
+        ...foldersOf(all),
+        files,
+        ...(unlisted.length > 0 && { unlisted }),
+      });
       return exitCode.fine;
     }
     if (files.length > 0) await terminal.print(`${printFiles(terminal, files).join("\n")}\n`);
+    for (const line of printUnlisted(unlisted)) await terminal.complain(`${line}\n`);
     for (const { given } of vain)
       await terminal.complain(
         `${dim(terminal, all.length === 1 ? "no such files" : `no such files: ${given}`)}\n`,
@@ -71,8 +86,9 @@ async function filesOf(
   caller: Caller,
   { mount, pattern }: Wanted,
   flags: ListFlags,
-): Promise<ListedFile[]> {
+): Promise<{ files: ListedFile[]; unlisted: Unlisted[] }> {
   const files: ListedFile[] = [];
+  const unlisted: Unlisted[] = [];
   for (let after: string | undefined; ;) {
     const page: Page = await callFileTool(kernel, caller, "file_list", {
       mount,
@@ -82,8 +98,9 @@ async function filesOf(
       ...(after !== undefined && { after }),
     });
     files.push(...page.files);
+    unlisted.push(...(page.unlisted ?? []));
     after = page.after;
-    if (after === undefined) return files;
+    if (after === undefined) return { files, unlisted };
   }
 }
 
@@ -99,17 +116,16 @@ interface Wanted {
   readonly mount: string;
   readonly folder: string;
   readonly pattern: string | undefined;
-}
-
-interface Meant extends Omit<Wanted, "given"> {
   /** The one path that is meant, when it is no pattern. */
   readonly place: string | undefined;
 }
 
+type Meant = Omit<Wanted, "given">;
+
 async function wanted(terminal: Terminal, mounts: Mounts, given: string): Promise<Wanted> {
   const { mount, folder, pattern, place } = await meant(terminal, mounts, given);
-  if (place !== undefined && !isThere(place)) throw absent(terminal, given, place);
-  return { given, mount, folder, pattern };
+  if (place !== undefined && !isThere(given, place)) throw absent(terminal, given, place);
+  return { given, mount, folder, pattern, place };
 }
 
 /** What is below where the person stands, or what is meant from there. */
@@ -145,10 +161,25 @@ function isGlob(given: string): boolean {
   return /[*?[{]/.test(given);
 }
 
-/** Also a link that leads nowhere. */
-function isThere(place: string): boolean {
-  if (existsSync(place)) return true;
-  return isFolder(dirname(place)) && lstatSync(place, { throwIfNoEntry: false }) !== undefined;
+/** Also a link that leads nowhere. Below a folder that may not be entered nobody knows. */
+function isThere(given: string, place: string): boolean {
+  try {
+    return lstatSync(place, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    const { code = String(error) } = error as NodeJS.ErrnoException;
+    if (code === "ENOTDIR" || code === "ELOOP") return false;
+    throw closed(given, code, error);
+  }
+}
+
+function closed(given: string, reason: string, cause?: unknown): KumikoError {
+  return new KumikoError(
+    "file_unreadable",
+    `${given} cannot be looked into (${reason}): what is there is not known. ` +
+      "Give yourself the right to enter and read its folder, or name another one.",
+    { path: given, reason },
+    { cause },
+  );
 }
 
 function isFolder(path: string): boolean {

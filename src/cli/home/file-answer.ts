@@ -36,6 +36,25 @@ export function printFiles(terminal: Terminal, files: readonly ListedFile[]): st
   );
 }
 
+/** What is there, and cannot be looked into. */
+export interface Unlisted {
+  readonly path: string;
+  readonly reason: string;
+}
+
+const UNLISTED_SHOWN = 5;
+
+/** In one line: what is missing is said beside what is there. */
+export function printUnlisted(unlisted: readonly Unlisted[]): string[] {
+  if (unlisted.length === 0) return [];
+  const shown = unlisted
+    .slice(0, UNLISTED_SHOWN)
+    .map(({ path, reason }) => `${visible(path)} (${reason})`);
+  const others = unlisted.length - shown.length;
+  const more = others > 0 ? ` and ${others} more` : "";
+  return [`not listed, because it cannot be looked into: ${shown.join(", ")}${more}`];
+}
+
 /** A file that has no block is like the disk. */
 function statusWords(status: string): string {
   return status === "not_loaded" ? "" : status.replaceAll("_", " ");

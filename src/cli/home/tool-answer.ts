@@ -2,7 +2,14 @@ import { flipOf } from "../../base/index.ts";
 import type { UnsavedFile } from "../../kernel/index.ts";
 import { styled } from "../answer.ts";
 import type { Terminal } from "../terminal.ts";
-import { type ListedFile, printFileDiff, printFiles, printFileStatus } from "./file-answer.ts";
+import {
+  type ListedFile,
+  printFileDiff,
+  printFiles,
+  printFileStatus,
+  printUnlisted,
+  type Unlisted,
+} from "./file-answer.ts";
 import { printBlame, printHistory } from "./history-answer.ts";
 import { bold, diffLines, dim } from "./paint.ts";
 import { printFound, printFoundInBlock } from "./search-answer.ts";
@@ -30,7 +37,10 @@ const forms: { readonly [tool: string]: Print } = {
   block_search: printFoundInBlock,
   kernel_search: printFound,
   block_apply_patch: printPatched,
-  file_list: (terminal, { files }) => printFiles(terminal, files as readonly ListedFile[]),
+  file_list: (terminal, { files, unlisted = [] }) => [
+    ...printFiles(terminal, files as readonly ListedFile[]),
+    ...printUnlisted(unlisted as readonly Unlisted[]),
+  ],
   file_diff: printFileDiff,
   file_status: (terminal, answer) => printFileStatus(terminal, answer),
   file_save: printSaved,

@@ -66,11 +66,15 @@ function unsavedText(unsaved: unknown): string {
     .join("");
 }
 
-function filesText({ files, after }: Answer): string {
+function filesText({ files, after, unlisted = [] }: Answer): string {
   const rows = (files as readonly Answer[]).map(({ path, size, permission, status }) =>
     words([path, `${text(size)} bytes`, permission, status === "not_loaded" ? undefined : status]),
   );
-  if (rows.length === 0) return "No files.";
+  if (rows.length === 0) rows.push("No files.");
+  for (const { path, reason } of unlisted as readonly Answer[])
+    rows.push(
+      `${text(path)} cannot be looked into (${text(reason)}): what it holds is missing here.`,
+    );
   if (after !== undefined) rows.push(`There are more: pass after: ${JSON.stringify(after)}.`);
   return rows.join("\n");
 }

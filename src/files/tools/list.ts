@@ -44,6 +44,10 @@ export const fileList = defineTool({
       }),
     ),
     after: z.string().optional().describe("there are more: pass it as after"),
+    unlisted: z
+      .array(z.strictObject({ path: z.string(), reason: z.string() }))
+      .optional()
+      .describe("what is there and cannot be looked into: what it holds is missing here"),
   }),
   examples: [{ when: "All TypeScript.", input: { pattern: "src/**/*.ts" } }],
   async run(kernel, { input, invocation }) {
