@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -23,6 +24,7 @@ import type { FileIndex, FileReading } from "../src/kernel/ports.ts";
 import { MemoryFileIndex, SqliteFileIndex } from "../src/store/index.ts";
 import { scaled, seed } from "./support/counts.ts";
 import { Mounted } from "./support/mounted.ts";
+import { asOrdinaryUser } from "./support/ordinary-user.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const LONG = 10 * 60_000;
@@ -152,6 +154,35 @@ describe("a search in files that nobody has loaded", () => {
         expect(order).toEqual(order.toSorted());
       }
     }
+  });
+
+  it.each([false, true])("says what it cannot look into (watched: %s)", async (watch) => {
+    await asOrdinaryUser(async () => {
+      using place = temporaryFolder();
+      const folder = join(place.path, "project");
+      for (const path of ["project/a.txt", "project/closed/b.txt", "project/out/c.txt"])
+        place.write(path, "elm\n");
+      place.write("project/.gitignore", "out/\n");
+      const closed = ["closed", "out"].map((path) => join(folder, path));
+      for (const each of closed) chmodSync(each, 0o000);
+      try {
+        await using mounted = await Mounted.with({}, { watch, folder });
+        if (watch) await mounted.mounts.indexed();
+        const told = [{ block_id: "closed", why: "it cannot be looked at (EACCES)" }];
+        const found = await search(mounted, { query: "elm" });
+        expect([linesOf(found), found.unreadable]).toEqual([["a.txt:0:elm"], told]);
+        for (const [prefix, unreadable] of [
+          ["closed/", told],
+          ["@project/closed/b", told],
+          ["a", []],
+        ] as const)
+          expect(await search(mounted, { query: "elm", path_prefix: prefix })).toMatchObject({
+            unreadable,
+          });
+      } finally {
+        for (const each of closed) chmodSync(each, 0o755);
+      }
+    });
   });
 
   it("leaves out what is no text, too large, ignored or a link, and reads other forms", async () => {

@@ -15,6 +15,8 @@ interface Trouble {
   readonly error: KumikoError;
   /** Whether it is so still; without it, until somebody says that it is over. */
   readonly stands?: (() => boolean) | undefined;
+  /** Where nobody can look. */
+  readonly unseen?: Unseen | undefined;
 }
 
 export interface MountTroublesOptions {
@@ -36,16 +38,19 @@ export class MountTroubles {
 
   /** In the order in which they came. */
   list(): KumikoError[] {
-    for (const [what, { stands }] of this.#troubles)
-      if (stands?.() === false) this.#troubles.delete(what);
-    return [...this.#troubles.values()].map(({ error }) => error);
+    return this.#now().map(({ error }) => error);
+  }
+
+  /** What could not be looked at, and cannot be still. */
+  unseen(): Unseen[] {
+    return this.#now().flatMap(({ unseen }) => unseen ?? []);
   }
 
   /** `what` is the same for what is the same trouble. */
-  came(what: string, error: KumikoError, stands?: () => boolean): void {
+  came(what: string, error: KumikoError, how: Omit<Trouble, "error"> = {}): void {
     const isKnown = this.#troubles.get(what)?.error.message === error.message;
     if (this.#troubles.size < MOST || this.#troubles.has(what))
-      this.#troubles.set(what, { error, stands });
+      this.#troubles.set(what, { error, ...how });
     if (!isKnown) this.#options.onTrouble(error);
   }
 
@@ -91,11 +96,9 @@ export class MountTroubles {
     const why =
       `Edit ${edit} was cut off when an earlier process ended. Still to be done: ${left().join(", ")}. ` +
       "Do that with file_move and file_delete, or take back what was done with block_undo.";
-    return this.came(
-      what,
-      this.#error(why, { edit }, { code: "done_in_part" }),
-      () => left().length > 0,
-    );
+    return this.came(what, this.#error(why, { edit }, { code: "done_in_part" }), {
+      stands: () => left().length > 0,
+    });
   }
 
   /** What was saved is in place; whether a power cut leaves it there. */
@@ -132,7 +135,13 @@ export class MountTroubles {
       const found = readRuleText(join(this.#options.root, path));
       return "none" in found && ["unreadable", "too_large"].includes(found.none);
     };
-    this.came(`rules ${path}`, this.#error(why, { path, reason }), stands);
+    this.came(`rules ${path}`, this.#error(why, { path, reason }), { stands });
+  }
+
+  #now(): Trouble[] {
+    for (const [what, { stands }] of this.#troubles)
+      if (stands?.() === false) this.#troubles.delete(what);
+    return [...this.#troubles.values()];
   }
 
   #unseen(unseen: Unseen): void {
@@ -142,7 +151,8 @@ export class MountTroubles {
         ? `${path} has a name that cannot be written down (${reason}): it is left as it is and not listed.`
         : `${path} cannot be looked at (${reason}): changes there are not seen.`;
     const error = this.#error(sentence, { path, reason });
-    this.came(`unseen ${path}`, error, () => isUnseen(this.#options.root, unseen));
+    const stands = (): boolean => isUnseen(this.#options.root, unseen);
+    this.came(`unseen ${path}`, error, { stands, unseen });
   }
 
   #error(

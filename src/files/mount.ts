@@ -17,6 +17,7 @@ import { MountTroubles } from "./mount-troubles.ts";
 import { type EpochPart, leavingOut, pathsOf } from "./epoch-part.ts";
 import { RULES_FILE } from "./rule-text.ts";
 import { RulesInForce } from "./rules-in-force.ts";
+import type { Unseen } from "./scan.ts";
 import type { SpareFiles } from "./spare-files.ts";
 import { sweep } from "./sweep.ts";
 import type { WatchTrouble } from "./watch-trouble.ts";
@@ -304,6 +305,11 @@ export class Mount implements AsyncDisposable {
   /** What is wrong with it now. */
   troubles(): KumikoError[] {
     return this.#troubles.list();
+  }
+
+  /** What the watch could not look at, and cannot still. */
+  unseen(): Unseen[] {
+    return this.#troubles.unseen();
   }
 
   /** Why kumiko.toml cannot be read now: the rules that it had before hold meanwhile. */

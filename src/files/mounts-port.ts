@@ -285,11 +285,21 @@ export class MountsPort implements FilePort {
     }: FileTextQuery & { readonly kind: CallerKind; readonly folder: string | undefined },
   ): AsyncGenerator<FileTextPage> {
     for (const { mount, loaded } of searched) {
+      const namesOf = (path: string): string[] => [path, `@${mount.name}/${path}`];
       const isWanted = (path: string): boolean =>
-        path.startsWith(pathPrefix) || `@${mount.name}/${path}`.startsWith(pathPrefix);
+        namesOf(path).some((each) => each.startsWith(pathPrefix));
+      const mayLeadToWanted = (path: string): boolean =>
+        isWanted(path) || namesOf(path).some((each) => pathPrefix.startsWith(`${each}/`));
       const name = (path: string): string => givenFor(this.#mounts, { mount, path }, folder);
       try {
-        yield* unloadedTexts(mount, { query, kind, loaded, isWanted, name });
+        yield* unloadedTexts(mount, {
+          query,
+          kind,
+          loaded,
+          isWanted,
+          mayLeadToWanted,
+          name,
+        });
       } catch (error) {
         // A folder that is not there now keeps nobody from the others.
         if (!(error instanceof KumikoError)) throw error;

@@ -1,7 +1,7 @@
 import type { CallerKind, FileTextPage, TextQuery } from "../kernel/index.ts";
 import type { Listed } from "./folder-index.ts";
 import type { Mount } from "./mount.ts";
-import { scan } from "./scan.ts";
+import { scan, type Unseen } from "./scan.ts";
 
 /** So many files that are not in the index are looked through all the same; more are told of. */
 const UNINDEXED = 2_000;
@@ -16,6 +16,8 @@ export interface WantedTexts {
   /** The paths that have blocks: those are searched as that. */
   readonly loaded: ReadonlySet<string>;
   readonly isWanted: (path: string) => boolean;
+  /** Whether something that is wanted may be at a path or below it. */
+  readonly mayLeadToWanted: (path: string) => boolean;
   /** What a file is called in the answer. */
   readonly name: (path: string) => string;
 }
@@ -26,9 +28,10 @@ export interface WantedTexts {
  */
 export async function* unloadedTexts(
   mount: Mount,
-  { query, kind, loaded, isWanted, name }: WantedTexts,
+  { query, kind, loaded, isWanted, mayLeadToWanted, name }: WantedTexts,
 ): AsyncGenerator<FileTextPage> {
-  const listed = mount.isWatching ? undefined : await listFiles(mount);
+  const seen = mount.isWatching ? undefined : await listFiles(mount);
+  const listed = seen?.files;
   const { known, unknown, listed: all } = await mount.index.candidates(query, listed);
   // Nobody indexes a folder that is not watched: there is no waiting for it.
   const isIndexing = mount.isWatching && (all === undefined || unknown.length > UNINDEXED);
@@ -36,6 +39,19 @@ export async function* unloadedTexts(
     const of = [...(all ?? [])].length;
     yield { texts: [], indexing: { done: Math.max(0, of - unknown.length), of } };
   }
+  // Behind the index, which waits for the first look at everything.
+  const unseen = (seen?.unseen ?? mount.unseen()).filter(
+    ({ path }) =>
+      mayLeadToWanted(path) &&
+      !mount.ignored.isIgnored(path, true) &&
+      mount.isSearchable(path, kind),
+  );
+  yield {
+    texts: unseen.map(({ path, reason }) => ({
+      name: name(path),
+      unreadable: `it cannot be looked at (${reason})`,
+    })),
+  };
   const searched = new Set(isIndexing ? known : [...known, ...unknown]);
   const paths = [...searched].filter(
     (path) =>
@@ -56,11 +72,12 @@ export async function* unloadedTexts(
   }
 }
 
-async function listFiles({ root, ignored }: Mount): Promise<Listed> {
+async function listFiles({ root, ignored }: Mount): Promise<{ files: Listed; unseen: Unseen[] }> {
   const files: Listed[] = [];
-  for await (const entries of scan(root, { ignored })) {
+  const unseen: Unseen[] = [];
+  for await (const entries of scan(root, { ignored, onUnseen: (each) => unseen.push(each) })) {
     const plain = entries.filter((entry) => entry.kind === "file" && !entry.ignored);
     files.push(plain.map((entry) => [entry.path, entry] as const));
   }
-  return files.flatMap((page) => [...page]);
+  return { files: files.flatMap((page) => [...page]), unseen };
 }

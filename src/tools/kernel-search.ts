@@ -63,7 +63,7 @@ export const kernelSearch = defineTool({
       .describe("blocks that were given up; what was found in them until then is told"),
     unreadable: z
       .array(z.strictObject({ block_id: z.string(), why: z.string() }))
-      .describe("blocks that could not be searched"),
+      .describe("blocks, files and folders that could not be searched"),
     indexing: z
       .strictObject({ done: z.int(), of: z.int() })
       .optional()

@@ -50,11 +50,14 @@ export function printFound(terminal: Terminal, answer: Answer): string[] {
     ...printMatches(terminal, block),
     ...(block["truncated"] === true ? [dim(terminal, "there are more in this block")] : []),
   ]);
-  const unreadable = (answer["unreadable"] ?? []) as readonly { block_id: string }[];
+  const unreadable = (answer["unreadable"] ?? []) as readonly {
+    block_id: string;
+    why: string;
+  }[];
   const slow = answer["slow"] as readonly string[];
   return [
     ...(blocks.length === 0 ? [dim(terminal, "nothing found")] : lines),
-    ...unreadable.map(({ block_id }) => `${block_id} could not be searched`),
+    ...unreadable.map(({ block_id, why }) => `${block_id} could not be searched: ${why}`),
     ...slow.map(
       (block) => `${block} was not searched to its end: the expression took too long there`,
     ),
