@@ -674,6 +674,56 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     expect(answer).toMatchObject({ ok: true, remade: true });
   });
 
+  test("an edit whose file could not be written is kept, and ends with 1", async () => {
+    await asOrdinaryUser(async () => {
+      await using project = await Project.make(way);
+      await project.fine(["mount", "."]);
+      chmodSync(project.path("src/main.ts"), 0o444);
+      chmodSync(project.src, 0o555);
+      const sed = project.editor("sed", `echo more >> "$1"`);
+      try {
+        for (const [args, environment] of [
+          [replace("src/main.ts", "one", "ONE")],
+          [replace("src/main.ts", "three", "THREE")],
+          [["undo", "--of-actor", "claude"]],
+          [["edit", "src/main.ts"], sed],
+        ] as const) {
+          const { code, out } = await project.run(args, project.folder, environment);
+          expect([code, out]).toEqual([1, expect.stringContaining("is not on disk as it should")]);
+        }
+        const args = [...replace("src/main.ts", "two", "TWO"), "--json"];
+        const { code, out } = await project.run(args);
+        expect([code, JSON.parse(out)]).toMatchObject([1, { ok: true, unsaved: [{}] }]);
+        // Who only reads changes nothing.
+        expect(await project.fine(["cat", "src/main.ts"])).toBe("ONE\nTWO\nthree\nmore\n");
+        expect(project.read("src/main.ts")).toBe(THREE);
+      } finally {
+        chmodSync(project.src, 0o755);
+      }
+    });
+  });
+
+  test("a conflict that is resolved and not written is told, and ends with 1", async () => {
+    await using project = await Project.make(way);
+    await project.fine(["mount", "."]);
+    using _ = vi
+      .spyOn(Disk.prototype, "save")
+      .mockRejectedValue(new KumikoError("file_unwritable", "The disk is full.", {}));
+    await project.run(replace("src/main.ts", "two", "TWO"));
+    project.write("src/main.ts", THREE.replace("two", "zwei"));
+    expect((await project.run(["conflicts", "src/main.ts"])).out).toMatch(/^c1 /);
+    const { code, out } = await project.run(["resolve", "c1", "memory"]);
+    expect(out).toMatch(/^c1 is resolved: .*\n(.*\n)*src\/main.ts is not on disk.*disk is full/);
+    expect(code).toBe(1);
+  });
+
+  test("an edit of a file that is saved by hand waits as it was asked to, and ends with 0", async () => {
+    await using project = await Project.make(way);
+    await project.fine(["mount", ".", "--manual-save"]);
+    await project.fine(replace("src/main.ts", "one", "ONE"));
+    expect(project.read("src/main.ts")).toBe(THREE);
+  });
+
   test("a person is told that what they saved in an editor is not on disk", async () => {
     await using project = await Project.make(way);
     await project.fine(["mount", "."]);

@@ -5,6 +5,8 @@ export const exitCode = {
   fine: 0,
   different: 1,
   rejected: 1,
+  /** The edit is in the journal, and its file does not say it yet: who reads the file next reads the old text. */
+  unsaved: 1,
   trouble: 2,
   interrupted: 130,
 } as const;

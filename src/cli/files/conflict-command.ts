@@ -6,6 +6,7 @@ import { printConflict } from "../home/file-answer.ts";
 import type { HomeFlags } from "../home/options.ts";
 import { bold, dim } from "../home/paint.ts";
 import { targetFrom, withShownPaths } from "../home/paths.ts";
+import { leavesUnsaved, printUnsaved } from "../home/tool-answer.ts";
 import type { OpenKernel } from "../home/access.ts";
 import { type Caller, withKernel } from "../home/with-kernel.ts";
 import { decodeNamed, readNamedBytes } from "../input.ts";
@@ -63,6 +64,7 @@ interface Resolved {
   readonly block_id: string;
   readonly version: number;
   readonly edit?: string;
+  readonly unsaved?: readonly Readonly<Record<string, unknown>>[];
   readonly stands?: { readonly text: string; readonly by: readonly string[] };
 }
 
@@ -87,16 +89,21 @@ export async function resolveConflict(
     const input = text === undefined ? { choice: word } : { choice: "text", text };
     const call = { conflict, ...input };
     const answer = await callFileTool<Resolved>(kernel, caller, "file_resolve", call);
-    const { block_id: path } = await withShownPaths(terminal, kernel, answer);
+    const { block_id: path, unsaved = [] } = await withShownPaths(terminal, kernel, answer);
     if (flags.json) await printJson(terminal, { ok: true, conflict, ...answer, path });
     else {
       const undo =
         answer.edit === undefined ? "" : ` ${dim(terminal, "(kumiko undo takes it back)")}`;
       const now = answer.edit === undefined ? "stays as it is" : `is now version ${answer.version}`;
       const head = `${conflict} is resolved: ${bold(terminal, path)} ${now}${undo}`;
-      await terminal.print(`${[head, ...standingLines(answer, caller.actor)].join("\n")}\n`);
+      const lines = [
+        head,
+        ...standingLines(answer, caller.actor),
+        ...printUnsaved(terminal, unsaved),
+      ];
+      await terminal.print(`${lines.join("\n")}\n`);
     }
-    return exitCode.fine;
+    return leavesUnsaved(unsaved) ? exitCode.unsaved : exitCode.fine;
   });
 }
 

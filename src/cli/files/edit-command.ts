@@ -4,7 +4,7 @@ import { KumikoError } from "../../base/index.ts";
 import { printJson, styled } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
 import { type FileConflict, printConflict } from "../home/file-answer.ts";
-import { printUnsaved } from "../home/tool-answer.ts";
+import { leavesUnsaved, printUnsaved } from "../home/tool-answer.ts";
 import { printHistory } from "../home/history-answer.ts";
 import type { HomeFlags } from "../home/options.ts";
 import { bold, dim } from "../home/paint.ts";
@@ -122,6 +122,7 @@ export async function editFile(
       await terminal.print(`${lines.join("\n")}\n`);
     }
     if (failure !== undefined) return exitCode.trouble;
+    if (leavesUnsaved(unsaved)) return exitCode.unsaved;
     return conflicts.length > 0 ? exitCode.different : exitCode.fine;
   };
   return withKernel(terminal, flags, COMMAND, tell, { path: file });

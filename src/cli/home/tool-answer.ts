@@ -89,11 +89,17 @@ function printSaved(terminal: Terminal, { saved }: Answer): string[] {
   });
 }
 
+/** A file is called by its path here, in the place of its block. */
+type Unsaved = Partial<UnsavedFile> & Pick<UnsavedFile, "block_id" | "why">;
+
+/** Whether something was changed and is not on disk. What waits because somebody asked for that is not told as unsaved. */
+export function leavesUnsaved(unsaved: unknown = []): boolean {
+  return (unsaved as readonly Unsaved[]).some(({ unread }) => unread !== true);
+}
+
 /** What is not on disk although the edit stands. */
 export function printUnsaved(terminal: Terminal, unsaved: unknown): string[] {
-  // A file is called by its path here, in the place of its block.
-  const files = unsaved as readonly (Partial<UnsavedFile> &
-    Pick<UnsavedFile, "block_id" | "why">)[];
+  const files = unsaved as readonly Unsaved[];
   return files.map(({ block_id, path = block_id, why, unread }) =>
     styled(
       terminal,

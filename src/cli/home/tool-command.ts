@@ -7,7 +7,7 @@ import { quoted } from "../doors/quoted.ts";
 import { printedFact } from "../refusal.ts";
 import type { Terminal } from "../terminal.ts";
 import { argumentValue, flagOf, parseJson, textFrom, type ToolArgument } from "./tool-arguments.ts";
-import { printAnswer } from "./tool-answer.ts";
+import { leavesUnsaved, printAnswer } from "./tool-answer.ts";
 import { printStream } from "./tool-stream.ts";
 import { verbOf } from "./tools.ts";
 import { callTool } from "./call-tool.ts";
@@ -79,7 +79,7 @@ export async function runTool(terminal: Terminal, tool: ToolForm, call: ToolCall
       await printAnswer(terminal, tool.name, said, shown);
       if (other !== undefined) await terminal.print(`${hasIt(other)}\n`);
     }
-    if (isUnsaved) return exitCode.rejected;
+    if (isUnsaved || leavesUnsaved(answer["unsaved"])) return exitCode.unsaved;
     return isEmpty ? exitCode.different : exitCode.fine;
   }
 
