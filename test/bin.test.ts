@@ -48,6 +48,28 @@ function giveProjectNode(folder: TemporaryFolder): void {
   symlinkSync(join(root, "node_modules", "node"), join(folder.path, "node_modules", "node"));
 }
 
+test.each([["status"], ["ls", "--json"], ["block", "read", "a.txt"]])(
+  "a folder that was deleted is told to whoever stands in it: kumiko %s",
+  async (...args) => {
+    using place = temporaryFolder();
+    const folder = join(place.path, "gone");
+    mkdirSync(folder);
+    const script = 'cd "$1" && rmdir "$1" && shift && exec "$@"';
+    const words = ["-c", script, "sh", folder, projectNode, join(root, "bin", "kumiko"), ...args];
+    const env = { ...process.env, KUMIKO_HOME: join(place.path, "home") };
+    const { code, stdout, stderr } = await runProgram("sh", words, { env });
+    const sentence =
+      "The folder that you stand in is not there any more: go to another one, and try again there.";
+    expect(code).toBe(2);
+    if (args.includes("--json"))
+      expect(JSON.parse(stdout)).toEqual({
+        ok: false,
+        error: { code: "root_gone", message: sentence, facts: {} },
+      });
+    else expect([stdout, stderr]).toEqual(["", `kumiko: ${sentence}\n`]);
+  },
+);
+
 describe("bin/kumiko on a Node that is new enough", () => {
   test("runs the source and gives its exit code", async () => {
     using folder = temporaryFolder();

@@ -493,11 +493,11 @@ describe("kumiko patch", () => {
     },
   );
 
-  test("Ctrl-C aborts while files are written, and ends the process again afterwards", () => {
+  test("Ctrl-C aborts while files are written, and ends the process again afterwards", async () => {
     const listening = () => process.listenerCount("SIGINT") + process.listenerCount("SIGTERM");
     const before = listening();
     {
-      using interruption = processTerminal().interruption();
+      using interruption = (await processTerminal()).interruption();
       expect(interruption.signal.aborted).toBe(false);
       process.emit("SIGINT");
       expect(interruption.signal.aborted).toBe(true);

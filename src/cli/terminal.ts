@@ -3,6 +3,7 @@ import { isatty } from "node:tty";
 
 /** Where a command reads and prints; tests hand in their own. */
 export interface Terminal {
+  /** Throws when it was deleted: a verb that needs none goes on without. */
   readonly folder: string;
   readonly environment: { readonly [name: string]: string | undefined };
   readonly colour: boolean;
@@ -27,9 +28,12 @@ interface Interruption extends Disposable {
   readonly signal: AbortSignal;
 }
 
-export function processTerminal(): Terminal {
+export async function processTerminal(): Promise<Terminal> {
+  const folder = await currentFolder();
   return {
-    folder: process.cwd(),
+    get folder() {
+      return folder();
+    },
     environment: process.env,
     colour: process.stdout.isTTY && !process.env["NO_COLOR"],
     // Of a terminal that does not say it is 0.
@@ -46,6 +50,23 @@ export function processTerminal(): Terminal {
     ask,
     interruption: processInterruption,
   };
+}
+
+/** A folder may be deleted while somebody stands in it. What the refusal needs is loaded only then. */
+async function currentFolder(): Promise<() => string> {
+  try {
+    const folder = process.cwd();
+    return () => folder;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause;
+    const { KumikoError } = await import("../base/index.ts");
+    const sentence =
+      "The folder that you stand in is not there any more: go to another one, and try again there.";
+    const gone = new KumikoError("root_gone", sentence, {}, { cause });
+    return () => {
+      throw gone;
+    };
+  }
 }
 
 // Everything that a terminal obeys but line ends, tabs and the styles that this command itself prints.
