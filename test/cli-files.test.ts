@@ -591,6 +591,17 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     }
     const wrong = await project.json(["resolve", "c1", "theirs"]);
     expect(wrong).toMatchObject({ error: { code: "invalid_argument" } });
+    const choices = expect.stringMatching(/disk, memory .*, mine .* or both; .* now; .*--text/);
+    for (const [args, said] of [
+      [["theirs"], '"theirs" is no choice. Say whose'],
+      [["theirs", "--text", "x"], '"theirs" is no choice. Say whose'],
+      [["mine", "--text", "x"], "mine and --text are two choices. Say whose"],
+      [[], "kumiko: Say whose"],
+    ] as const) {
+      const { code, err } = await project.run(["resolve", "c1", ...args]);
+      expect([code, err]).toEqual([2, choices]);
+      expect(err).toContain(said);
+    }
     for (const word of ["memory", "mine"]) {
       const gone = await project.json(["resolve", "c1", word]);
       expect(gone).toMatchObject({ error: { code: "unknown_conflict" } });

@@ -1,6 +1,7 @@
 import { KumikoError } from "../../base/index.ts";
 import { printJson } from "../answer.ts";
 import { exitCode } from "../exit-code.ts";
+import { shortened, visible } from "../home/columns.ts";
 import { counted } from "../home/counted.ts";
 import { printConflict } from "../home/file-answer.ts";
 import type { HomeFlags } from "../home/options.ts";
@@ -53,6 +54,9 @@ async function conflictsOf(
   return unseen.length > 0 ? standingOf(kernel, caller, path) : found;
 }
 
+/** Of a word that is no choice. */
+const SHOWN = 60;
+
 const choices = ["disk", "memory", "mine", "both", "now"];
 
 export interface ResolveFlags extends HomeFlags {
@@ -76,11 +80,14 @@ export async function resolveConflict(
 ): Promise<number> {
   const { text: file } = flags;
   const isChoice = word !== undefined && choices.includes(word);
-  if ((file === undefined) !== isChoice || (word !== undefined && !isChoice)) {
+  const isWrong = word !== undefined && !isChoice;
+  if ((file === undefined) !== isChoice || isWrong) {
+    const wrong = isWrong ? `"${shortened(visible(word), SHOWN)}" is no choice. ` : "";
+    const twice = isChoice ? `${word} and --text are two choices. ` : "";
     throw new KumikoError(
       "invalid_argument",
-      `Say whose lines stand there from now on: kumiko resolve ${conflict} disk, memory (what the block said), mine (what of these you wrote) or both; as the block says it now: now; or others with --text <file>.`,
-      { choices },
+      `${wrong}${twice}Say whose lines stand there from now on: kumiko resolve ${conflict} disk, memory (what the block said), mine (what of these you wrote) or both; as the block says it now: now; or others with --text <file>.`,
+      { choices, ...(isWrong && { value: word }) },
     );
   }
   const text =
