@@ -3,6 +3,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -91,6 +92,31 @@ describe.each(agentNames)("kumiko connect %s", (name) => {
     });
     expect(readFileSync(file, "utf8")).toBe(text);
     expect(readdirSync(dirname(file)).filter((each) => each.includes("kumiko-"))).toEqual([]);
+  });
+
+  test("says of a file that has comments or trailing commas that it must have none", async () => {
+    using home = temporaryHome();
+    const files = [...(agent.format === "json" ? [agent] : []), agent.hooks]
+      .map((each) => each?.project ?? "")
+      .filter((each) => each.endsWith(".json"));
+    for (const project of files) {
+      const file = join(home.folder.path, project);
+      for (const text of ['{\n  // mine\n  "a": {}\n}\n', '{\n  "a": {},\n}\n']) {
+        home.folder.write(project, text);
+        const { code, err } = await home.run(["connect", name, "--write"]);
+        expect(code).toBe(2);
+        const [start, end] = err.split(/, and it is not: .* \(line [23] column \d\)\. /);
+        expect(start).toBe(
+          `kumiko: ${file} was left as it is: it has to be plain JSON (comments and trailing commas are not, and could not be kept)`,
+        );
+        expect(end).toBe(
+          "Put it right, or add by hand what `kumiko connect` prints without --write.\n",
+        );
+        expect((await home.run(["connect", name, "--remove"])).err).toContain("take out by hand");
+        expect(readFileSync(file, "utf8")).toBe(text);
+      }
+      rmSync(file);
+    }
   });
 });
 

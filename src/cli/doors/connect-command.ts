@@ -148,6 +148,8 @@ function agentOf(name: string): Agent {
   );
 }
 
+const TAKEN_BY_HAND = "take out by hand what is Kumiko's";
+
 type Read = Pick<Plan, "path" | "real" | "before" | "old">;
 
 async function read({ path }: Part): Promise<Read> {
@@ -159,7 +161,8 @@ async function read({ path }: Part): Promise<Read> {
 /** What has our entry already has a copy from before it, or was made by us. */
 async function addition(part: Part): Promise<Plan> {
   const found = await read(part);
-  return edited(part.path, () => ({
+  const byHand = "add by hand what `kumiko connect` prints without --write";
+  return edited(part.path, byHand, () => ({
     ...found,
     text: part.add(found.old),
     copies: part.take(found.old) === found.old,
@@ -174,7 +177,7 @@ async function removal(part: Part): Promise<Plan> {
   const found = await read(part);
   const path = copyOf(part.path);
   const copy = await readPlainFile(path, path);
-  return edited(part.path, (): Plan => {
+  return edited(part.path, TAKEN_BY_HAND, (): Plan => {
     const taken = part.take(found.old);
     const plan = { ...found, text: taken, copies: false };
     if (taken === found.old) return plan;
@@ -190,14 +193,19 @@ function isBlank(text: string): boolean {
   return /^\s*(\{\s*\}\s*)?$/.test(text.replace(/^\uFEFF/, ""));
 }
 
-function edited(path: string, edit: () => Plan): Plan {
+/** `byHand`: what a person does where this command cannot. */
+function edited<Result>(path: string, byHand: string, edit: () => Result): Result {
   try {
     return edit();
   } catch (error) {
     if (!(error instanceof NotEditable || error instanceof SyntaxError)) throw error;
+    const why =
+      error instanceof SyntaxError
+        ? `it has to be plain JSON (comments and trailing commas are not, and could not be kept), and it is not: ${error.message}`
+        : error.message;
     throw new KumikoError(
       "file_unreadable",
-      `${path} was left as it is: ${error.message}. Put it right, or add by hand what \`kumiko connect\` prints without --write.`,
+      `${path} was left as it is: ${why}. Put it right, or ${byHand}.`,
       { path },
       { cause: error },
     );
