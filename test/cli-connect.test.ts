@@ -223,6 +223,31 @@ describe("kumiko connect", () => {
     expect(String(notes)).toContain('mcp_servers.kumiko.default_tools_approval_mode="approve"');
   });
 
+  test("makes no second file beside the one in which opencode reads comments", async () => {
+    using home = temporaryHome();
+    const { path: folder } = home.folder;
+    const text = existing["jsonc"]!;
+    const file = home.folder.write("opencode.jsonc", text);
+    const files = (): string[] =>
+      readdirSync(folder).filter((each) => /^opencode\.jsonc?$/.test(each));
+    expect((await home.run(["connect", "opencode"])).out).toContain(`${file}:`);
+    expect(await home.json(["connect", "opencode", "--write"])).toMatchObject({ file });
+    expect(readFileSync(file, "utf8")).toContain('// mine\n  "theme": "dark"');
+    expect(readFileSync(file, "utf8")).toContain('"kumiko"');
+    expect(files()).toEqual(["opencode.jsonc"]);
+    // Where there are two, it stays where it is.
+    const other = home.folder.write("opencode.json", "{}\n");
+    expect(await home.json(["connect", "opencode", "--write"])).toMatchObject({
+      file,
+      changed: false,
+    });
+    expect(await home.json(["connect", "opencode", "--remove"])).toMatchObject({ file });
+    expect([readFileSync(file, "utf8"), readFileSync(other, "utf8")]).toEqual([text, "{}\n"]);
+    expect(await home.json(["connect", "opencode", "--write"])).toMatchObject({ file: other });
+    writeFileSync(file, broken["jsonc"]!);
+    expect((await home.json(["connect", "opencode", "--remove"]))["error"]).toBeUndefined();
+  });
+
   test("knows no other agents, and says which it knows", async () => {
     using home = temporaryHome();
     const { code, err } = await home.run(["connect", "emacs"]);

@@ -16,6 +16,8 @@ export interface Agent {
   readonly project: string;
   /** Below the person's home. */
   readonly global: string;
+  /** The ending of a second file beside that one, which the agent reads as well. */
+  readonly otherEnding?: string;
   /** Where in the file it is named. */
   readonly keys: readonly [string, string];
   entry(command: readonly string[]): { readonly [name: string]: unknown };
@@ -82,6 +84,7 @@ export const agents: { readonly [name in AgentName]: Agent } = {
     format: "jsonc",
     project: "opencode.json",
     global: ".config/opencode/opencode.json",
+    otherEnding: ".jsonc",
     keys: ["mcp", "kumiko"],
     entry: (command) => ({ type: "local", command, enabled: true }),
     hooks: {

@@ -82,7 +82,7 @@ export async function connectAgent(
   const everywhere = flags.global ?? false;
   const remove = flags.remove === true;
   const mcp: Part = {
-    path: configurationFile(terminal, agent, everywhere),
+    path: await fileWithEntry(agent, configurationFile(terminal, agent, everywhere)),
     add: (old) => withEntry(agent, command, old),
     take: (old) => withoutEntry(agent, old),
   };
@@ -152,10 +152,27 @@ const TAKEN_BY_HAND = "take out by hand what is Kumiko's";
 
 type Read = Pick<Plan, "path" | "real" | "before" | "old">;
 
-async function read({ path }: Part): Promise<Read> {
+async function read({ path }: Pick<Part, "path">): Promise<Read> {
   const real = await realTarget(path, path);
   const before = await readPlainFile(real, path);
   return { path, real, before, old: before === null ? "" : decodeText(before.bytes, path) };
+}
+
+/** Of the files that the agent reads the one with our entry, else the first that is there: no second one is made beside it. */
+async function fileWithEntry(agent: Agent, first: string): Promise<string> {
+  const { otherEnding } = agent;
+  if (otherEnding === undefined) return first;
+  const there: { path: string; old: string }[] = [];
+  for (const path of [first, first.replace(/\.[a-z]+$/, otherEnding)]) {
+    const { before, old } = await read({ path });
+    if (before !== null) there.push({ path, old });
+  }
+  if (there.length < 2) return there[0]?.path ?? first;
+  const own = there.find(
+    ({ path, old }) =>
+      edited(path, "put what it says into the other one", () => withoutEntry(agent, old)) !== old,
+  );
+  return own?.path ?? first;
 }
 
 /** What has our entry already has a copy from before it, or was made by us. */
