@@ -89,7 +89,10 @@ describe("what the command says of files", () => {
     );
     await run(...own);
     await run("block", "replace", "u.txt", "--old", "three", "--new", "six", "--actor", "claude");
-    expect((await run("undo")).out).toMatch(/^undid \S+ of ann .*: nothing changed by that\n/);
+    // It is a version, and one with the text of the last: it must not sound as if there were none.
+    expect((await run("undo")).out).toMatch(
+      /^undid \S+ of ann .*: no text changed by that\nu\.txt is now version 9, with the same text\n.* other Edits have removed/,
+    );
     const help = (await run("undo", "--help")).out;
     expect(help).toContain("[edit-or-block-or-path]");
     expect(help).not.toMatch(/block_|file_/);

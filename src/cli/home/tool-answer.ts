@@ -136,21 +136,21 @@ interface FlippedBlock {
 
 function printFlip(terminal: Terminal, what: string, answer: Answer): string[] {
   const blocks = answer["blocks"] as readonly FlippedBlock[];
-  const nothing = blocks.every(isAsBefore) ? ": nothing changed by that" : "";
+  const nothing = blocks.every(isAsBefore) ? ": no text changed by that" : "";
   return [
     `${what} ${bold(terminal, answer["flipped"])} of ${String(answer["actor"])} ${dim(terminal, `edit ${String(answer["edit"])}`)}${nothing}`,
     ...blocks.flatMap(({ block_id, version, diff, stayed, file, made, back }) => [
-      `${bold(terminal, block_id)} is now version ${version}`,
+      // To undo is a version of its own, also where others have written since and the text stays.
+      `${bold(terminal, block_id)} is now version ${version}${isAsBefore({ diff, file, made, back }) ? ", with the same text" : ""}`,
       ...(made === false ? ["  the file is gone again: that Edit had made it"] : []),
       ...(made === true ? ["  the file is back"] : []),
       ...(back === true ? ["  the file had been deleted; it is there again"] : []),
       ...(stayed > 0
         ? [
-            `  ${stayed} characters of it stay as they are: others have removed or replaced them since`,
+            `  ${stayed} characters of it stay as they are: other Edits have removed or replaced them since`,
           ]
         : []),
       ...(file === undefined ? [] : [`  ${fileFlipped(file, answer)}`]),
-      ...(nothing === "" && isAsBefore({ diff, file, made, back }) ? ["  no text changed"] : []),
       ...(diff === "" ? [] : diffLines(terminal, diff)),
     ]),
   ];

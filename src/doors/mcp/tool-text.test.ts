@@ -13,10 +13,12 @@ it("says that a patch changed nothing when it is for a mode alone", () => {
   expect(answerText("block_apply_patch", made, {})).toMatch(/^Patched .*\n.* is now version 1/);
 });
 
-it("says of an undo that a file is there again, or that nothing changed", () => {
+it("says of an undo that a file is there again, or that no text changed", () => {
   const block = { block_id: "@p~disk~1", path: "a.sh", version: 4, diff: "", stayed: 0 };
   const undone = { edit: "e2-undoes-e1", flipped: "e1", actor: "ann", blocks: [block] };
-  expect(answerText("block_undo", undone, {})).toMatch(/^Undid e1 .* Nothing changed by that\.\n/);
+  expect(answerText("block_undo", undone, {})).toMatch(
+    /^Undid e1 .* No text changed by that\.\na\.sh is now version 4, its text is unchanged$/,
+  );
   const back = { ...undone, blocks: [{ ...block, back: true }] };
   expect(answerText("block_undo", back, {})).toMatch(
     /^Undid e1 of ann \(edit \S+\)\.\na\.sh had been deleted; it is there again\.\n/,

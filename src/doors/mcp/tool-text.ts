@@ -249,13 +249,13 @@ function flipText(what: keyof typeof flips, { edit, flipped, actor, blocks }: An
       ...(diff === "" ? [] : [text(diff)]),
       ...(Number(stayed) > 0
         ? [
-            `${text(stayed)} characters of it stay as they are: others have removed or replaced them since.`,
+            `${text(stayed)} characters of it stay as they are: other Edits have removed or replaced them since.`,
           ]
         : []),
     ],
   );
   const nothing = (blocks as readonly Answer[]).every(isAsBefore)
-    ? " Nothing changed by that."
+    ? " No text changed by that."
     : "";
   const head = `${what} ${text(flipped)} of ${text(actor)} (edit ${text(edit)}).${nothing}`;
   return [head, ...rows].join("\n");
