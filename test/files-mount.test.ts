@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { hash } from "node:crypto";
 import {
+  appendFileSync,
   cpSync,
   mkdirSync,
   readFileSync,
@@ -333,11 +334,43 @@ describe("a block follows its file to another name", () => {
     expect(source.files.at("copy.txt")).toBeUndefined();
   });
 
-  it("when nobody watches, at its next use", async () => {
+  const created = (path: string) => (mounted: Mounted) =>
+    mounted.call("file_create", { path, content: "one\n" });
+  it.each([
+    { what: "file", from: "a.txt", to: "b.txt", make: created("a.txt") },
+    { what: "folder", from: "d", to: "e", make: created("d/a.txt") },
+    {
+      what: "file that was moved",
+      from: "a.txt",
+      to: "b.txt",
+      make: async (mounted: Mounted) => {
+        await mounted.text("old.txt");
+        await mounted.call("file_move", { path: "old.txt", to: "a.txt" }, ann);
+      },
+    },
+  ])("when a $what is renamed before the watch knew it", async ({ from, to, ...made }) => {
+    await using mounted = await Mounted.with({ "old.txt": "one\n", "d/f": "" }, { watch: true });
+    await mounted.mounts.watched();
+    await made.make(mounted);
+    const { files } = mounted.mounts.first().source;
+    const { block, path } = files.all()[0]!;
+    const there = path.replace(from, to);
+    renameSync(mounted.path(from), mounted.path(to));
+    appendFileSync(mounted.path(there), "more\n");
+    expect(await becoming(() => files.of(block)!.path, there)).toBe(there);
+    expect(await mounted.text(there)).toBe("one\nmore\n");
+    expect(files.at(there)!.block).toBe(block);
+  });
+
+  it("when nobody watches, at its next use, also when it was changed as well", async () => {
     await using mounted = await Mounted.with({ "a.txt": "1\n2\n3\n" });
     const { block_id } = await mounted.call("file_load", { path: "a.txt" });
     renameSync(mounted.path("a.txt"), mounted.path("b.txt"));
     expect((await mounted.call("file_load", { path: "b.txt" }))["block_id"]).toBe(block_id);
+    renameSync(mounted.path("b.txt"), mounted.path("c.txt"));
+    appendFileSync(mounted.path("c.txt"), "4\n");
+    expect((await mounted.call("file_load", { path: "c.txt" }))["block_id"]).toBe(block_id);
+    renameSync(mounted.path("c.txt"), mounted.path("b.txt"));
     // A copy is another file, and so is one that came after the first was seen to go.
     cpSync(mounted.path("b.txt"), mounted.path("copy.txt"));
     expect((await mounted.call("file_load", { path: "copy.txt" }))["block_id"]).not.toBe(block_id);

@@ -14,6 +14,8 @@ export interface EpochPart {
   readonly folders: readonly string[];
   /** The same file by another name; neither name is in `changed` or `gone`. Its content may have changed as well. */
   readonly moved: readonly { readonly from: string; readonly to: string }[];
+  /** How the files are that changed or were moved; links are not among them. */
+  readonly there: readonly (readonly [path: string, stamp: Stamp])[];
 }
 
 /** Every file that it tells of, by all its names. */
@@ -29,6 +31,7 @@ export function leavingOut(part: EpochPart, isLeftOut: (path: string) => boolean
     changed: part.changed.filter((path) => !isLeftOut(path)),
     gone: [...part.gone, ...lost.map(({ from }) => from)],
     moved: part.moved.filter(({ to }) => !isLeftOut(to)),
+    there: part.there.filter(([path]) => !isLeftOut(path)),
   };
 }
 
@@ -108,6 +111,7 @@ export class Gathering {
     for (const path of this.#gone.keys()) known.dropFile(path);
     for (const path of this.#went) known.dropFolder(path);
     for (const [path, look] of this.#changed) known.putFile(path, look);
+    const there = [...this.#changed].filter(([, { kind }]) => kind === "file");
     for (const { from, to } of moved) {
       this.#gone.delete(from);
       this.#changed.delete(to);
@@ -118,6 +122,7 @@ export class Gathering {
       gone: [...this.#gone.keys()],
       folders: [...this.#came, ...this.#went],
       moved,
+      there,
     };
   }
 

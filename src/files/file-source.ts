@@ -199,8 +199,8 @@ export class FileSource implements AsyncDisposable {
       const found = await this.#syncing.read(path, { seen: (stat) => (seen = stat) });
       if (found.kind === "unreadable") throw found.error;
       if (found.kind !== "text") throw absent(this, path);
-      const from = files.formerly(found)?.path;
-      if (from !== undefined) return { from };
+      const former = await this.#following.formerly(path, found);
+      if (former !== undefined) return { from: former.path };
       // What is there already is loaded when it is announced: what is new under an announced path is its author's.
       const after = found.text;
       const { cause } = this.claims.of(path, { before: undefined, after }) ?? { cause: DISK };

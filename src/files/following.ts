@@ -1,6 +1,7 @@
 import type { Invocation, Kernel, StateChangeUndo } from "../kernel/index.ts";
 import type { Disk } from "./disk.ts";
-import type { Base, Ledger } from "./ledger.ts";
+import type { FoundText } from "./found-text.ts";
+import type { Base, Ledger, Synced } from "./ledger.ts";
 import type { MountedFile } from "./mounted-file.ts";
 import type { MountedFiles } from "./mounted-files.ts";
 import { type Came, findRenames } from "./renames.ts";
@@ -17,8 +18,9 @@ export interface FollowingPorts {
 
 /** Paths at which there is no file any more, and files that are nobody's: some of them may be the same. */
 export interface Unmatched {
+  /** As far as anybody was told. */
   readonly gone: readonly string[];
-  readonly came: () => readonly Came[];
+  readonly came: readonly Came[];
   /** Whether it is known that this one was not there before. */
   readonly isNew: (path: string) => boolean;
 }
@@ -53,12 +55,9 @@ export class Following {
   ): Promise<void> {
     const { disk, files, syncing } = this.#ports;
     const went = new Map([...epoch.went].filter(([file]) => files.hasPath(file) && file.isAway));
-    for (const path of gone) {
-      const file = files.at(path);
-      if (file?.synced !== undefined && disk.look(path) === undefined) went.set(file, file.synced);
-    }
+    for (const [file, synced] of this.#lost(gone, came)) went.set(file, synced);
     if (went.size === 0) return;
-    const renames = await findRenames(went, came(), {
+    const renames = await findRenames(went, came, {
       born: (path) => disk.born(path),
       isNew,
       content: async (path) => {
@@ -67,6 +66,36 @@ export class Following {
       },
     });
     for (const { from, to } of renames) await this.moved(from.path, to, cause, epoch);
+  }
+
+  /** The file that this was under another name, if nobody has noticed yet that it went. */
+  async formerly(path: string, { identity, content }: FoundText): Promise<MountedFile | undefined> {
+    const came = [{ path, ...identity }];
+    const [rename] = await findRenames(this.#lost([], came), came, {
+      born: () => this.#ports.disk.born(path),
+      // The same bytes alone may be those of a copy that was always there.
+      isNew: () => false,
+      content: async () => content,
+    });
+    return rename?.from;
+  }
+
+  /**
+   * Files that are not at these paths any more, and those whose numbers came by other names: what came and went between
+   * two looks, nobody was told of.
+   */
+  #lost(gone: readonly string[], came: readonly Came[]): Map<MountedFile, Synced> {
+    const { disk, files } = this.#ports;
+    const paths = new Set(gone);
+    const inodes = new Set(came.map(({ inode }) => inode));
+    const lost = new Map<MountedFile, Synced>();
+    for (const file of files.all()) {
+      const { path, synced, damaged } = file;
+      if (synced === undefined || damaged !== undefined || !files.hasPath(file)) continue;
+      if (!paths.has(path) && !inodes.has(synced.identity.inode)) continue;
+      if (disk.look(path) === undefined) lost.set(file, synced);
+    }
+    return lost;
   }
 
   async moved(

@@ -267,7 +267,7 @@ export class Mount implements AsyncDisposable {
   async #changed(part: EpochPart): Promise<void> {
     const told = pathsOf(part);
     const isOnlyNoticed = (path: string): boolean => this.ignored.isOnlyNoticed(path);
-    const { epoch, changed, gone, moved } = leavingOut(part, isOnlyNoticed);
+    const { epoch, changed, gone, moved, there } = leavingOut(part, isOnlyNoticed);
     const came = [...changed, ...moved.map(({ to }) => to)];
     const went = [...gone, ...moved.map(({ from }) => from)];
     this.index.changed(came, went);
@@ -275,7 +275,7 @@ export class Mount implements AsyncDisposable {
     if (told.some(isRuleFile)) this.index.again();
     const wasManual = this.manual;
     if (told.includes(RULES_FILE)) this.#tryRules();
-    await this.source.takingIn.changed({ epoch, changed, gone, renamed: moved });
+    await this.source.takingIn.changed({ epoch, changed, gone, renamed: moved, there });
     if (wasManual && !this.manual) await this.source.saving.saveAhead();
     this.#troubles.over("fault");
   }

@@ -2,7 +2,7 @@ import { KeyedQueue, KumikoError } from "../base/index.ts";
 import type { Invocation, Kernel, UnsavedFile } from "../kernel/index.ts";
 import type { Disk } from "./disk.ts";
 import { sameIdentity } from "./file-stat.ts";
-import { DISK, type FoundText } from "./found-text.ts";
+import { DISK } from "./found-text.ts";
 import type { FileRecord } from "./ledger.ts";
 import { MountedFile } from "./mounted-file.ts";
 import { displaced } from "./refusals.ts";
@@ -133,18 +133,6 @@ export class MountedFiles {
   isFree(path: string): boolean {
     const file = this.at(path);
     return file?.synced === undefined && file?.wanted !== true;
-  }
-
-  /** The file that this was under another name, if nobody has noticed yet that it went. */
-  formerly({ content, identity }: FoundText): MountedFile | undefined {
-    // The same bytes alone may be those of a copy that was always there.
-    return this.all().find(
-      ({ synced, path }) =>
-        synced?.identity.inode === identity.inode &&
-        synced.content.equals(content) &&
-        this.#byPath.get(path)?.synced === synced &&
-        this.#ports.disk.look(path) === undefined,
-    );
   }
 
   #put(file: MountedFile): void {

@@ -33,6 +33,8 @@ export interface DiskChanges {
   readonly changed: readonly string[];
   readonly gone: readonly string[];
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
+  /** Files that changed or were renamed, as they are now. */
+  readonly there?: readonly (readonly [path: string, stamp: Stamp])[];
 }
 
 /** Takes what happened on disk into the blocks of a folder. */
@@ -74,15 +76,18 @@ export class TakingIn {
   }
 
   /** Everything of one epoch is one Edit, but for what somebody announced. */
-  async changed({ epoch, changed, gone, renamed }: DiskChanges, cause = DISK): Promise<void> {
-    const { kernel, following } = this.#ports;
+  async changed(changes: DiskChanges, cause = DISK): Promise<void> {
+    const { epoch, changed, gone, renamed, there = [] } = changes;
+    const { kernel, files, following } = this.#ports;
     if (!this.#epoch.is(epoch)) this.#epoch = new TakenEpoch(kernel, epoch);
     const taken = this.#epoch;
     for (const { from, to } of renamed)
       await this.#sparing(this.#at([from]), async ([file]) => {
         if (file !== undefined) await following.moved(from, to, cause, taken);
       });
-    const came = () => [...this.#unknown(changed)];
+    const came = there.flatMap((each) =>
+      files.at(each[0])?.synced === undefined ? cameAs(each) : [],
+    );
     await this.#follow({ gone, came, isNew: () => true }, cause, taken);
     const touched = [...changed, ...renamed.flatMap(({ from, to }) => [from, to])];
     await this.#take([...touched, ...gone], cause, taken, new Set(gone));
@@ -100,12 +105,11 @@ export class TakingIn {
     const { kernel, disk, files, saving } = this.#ports;
     const missing = new Set(files.paths());
     const came: Came[] = [];
-    for (const [path, { size, inode }] of there)
-      if (!missing.delete(path)) came.push({ path, size, inode: Number(inode) });
+    for (const each of there) if (!missing.delete(each[0])) came.push(cameAs(each));
     const taken = new TakenEpoch(kernel);
     const last = since === undefined ? undefined : BigInt(Math.ceil(since)) * 1_000_000n;
     const isNew = (path: string) => last !== undefined && disk.born(path) >= last;
-    await this.#follow({ gone: [...missing], came: () => came, isNew }, DISK, taken);
+    await this.#follow({ gone: [...missing], came, isNew }, DISK, taken);
     await this.#take(files.paths(), DISK, taken);
     await saving.saveAhead();
   }
@@ -211,14 +215,8 @@ export class TakingIn {
     file.damaged = error;
     return true;
   }
+}
 
-  /** Those that no block is the text of, as they are. */
-  *#unknown(paths: readonly string[]): Generator<Came> {
-    const { disk, files } = this.#ports;
-    for (const path of paths) {
-      if (files.at(path)?.synced !== undefined) continue;
-      const identity = disk.look(path);
-      if (identity !== undefined && identity !== "unseen") yield { path, ...identity };
-    }
-  }
+function cameAs([path, { size, inode }]: readonly [path: string, stamp: Stamp]): Came {
+  return { path, size, inode: Number(inode) };
 }
