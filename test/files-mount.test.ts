@@ -17,6 +17,7 @@ import { join } from "node:path";
 import { setTimeout as passing } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { listFolders, mountFolder, unmountFolder } from "../src/files/index.ts";
+import { lookAt } from "../src/files/look.ts";
 import { Mounted } from "./support/mounted.ts";
 import { refusalOf } from "./support/refusal.ts";
 import { compileFaults } from "./support/fault-library.ts";
@@ -360,6 +361,36 @@ describe("a block follows its file to another name", () => {
     expect(await becoming(() => files.of(block)!.path, there)).toBe(there);
     expect(await mounted.text(there)).toBe("one\nmore\n");
     expect(files.at(there)!.block).toBe(block);
+  });
+
+  it("when somebody asked for its old name first", async () => {
+    await using mounted = await Mounted.with({ "a.txt": "1\n2\n3\n" });
+    const edit = (block_id: string, old: string) =>
+      mounted.call("block_replace", { block_id, old, new: "new" });
+    await edit("a.txt", "1");
+    renameSync(mounted.path("a.txt"), mounted.path("b.txt"));
+    expect((await refusalOf(edit("a.txt", "2"))).code).toBe("not_on_disk");
+    await edit("b.txt", "3");
+    const { versions } = await mounted.call<{ versions: { actor: string }[] }>("block_history", {
+      block_id: "b.txt",
+    });
+    expect(versions.map(({ actor }) => actor)).toEqual(["claude", "disk", "claude", "disk"]);
+    for (const _ of ["3", "1"]) await mounted.call("block_undo", {});
+    expect(mounted.read("b.txt")).toBe("1\n2\n3\n");
+  });
+
+  it("when somebody asked for its old name before the watch told of the new one", async () => {
+    await using mounted = await Mounted.with();
+    await mounted.call("file_create", { path: "a.txt", content: "one\n" });
+    const { files, takingIn } = mounted.mounts.first().source;
+    const { block } = files.at("a.txt")!;
+    renameSync(mounted.path("a.txt"), mounted.path("b.txt"));
+    appendFileSync(mounted.path("b.txt"), "more\n");
+    await mounted.text("a.txt");
+    const there = [["b.txt", lookAt(mounted.path("b.txt"))!]] as const;
+    await takingIn.changed({ changed: ["b.txt"], gone: [], renamed: [], there });
+    expect(files.at("b.txt")?.block).toBe(block);
+    expect(await mounted.text("b.txt")).toBe("one\nmore\n");
   });
 
   it("when nobody watches, at its next use, also when it was changed as well", async () => {

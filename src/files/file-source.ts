@@ -102,6 +102,7 @@ export class FileSource implements AsyncDisposable {
       late,
       kernel,
       disk,
+      clock,
       conflicts,
       records,
       claims,
@@ -123,7 +124,7 @@ export class FileSource implements AsyncDisposable {
         return options.manual;
       },
     });
-    const following = new Following({ kernel, disk, files, ledger, syncing });
+    const following = new Following({ kernel, disk, clock, files, ledger, syncing });
     const refresh = (file: MountedFile) => this.refresh(file);
     this.#ledger = ledger;
     this.#late = late;
@@ -274,6 +275,7 @@ export class FileSource implements AsyncDisposable {
       await this.files.queue.run([file.block], async () => {
         const { synced, left } = withMask(file.record, mask);
         file.earlier = [];
+        file.went = undefined;
         if (file.begun !== undefined)
           file.begun = { ...file.begun, was: withMask(file.begun.was, mask) };
         this.#late.forget(file);

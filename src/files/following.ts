@@ -1,3 +1,4 @@
+import type { Clock } from "../base/index.ts";
 import type { Invocation, Kernel, StateChangeUndo } from "../kernel/index.ts";
 import type { Disk } from "./disk.ts";
 import type { FoundText } from "./found-text.ts";
@@ -11,6 +12,7 @@ import { TakenEpoch } from "./taken-epoch.ts";
 export interface FollowingPorts {
   readonly kernel: Kernel;
   readonly disk: Disk;
+  readonly clock: Clock;
   readonly files: MountedFiles;
   readonly ledger: Ledger;
   readonly syncing: Syncing;
@@ -68,7 +70,7 @@ export class Following {
     for (const { from, to } of renames) await this.moved(from.path, to, cause, epoch);
   }
 
-  /** The file that this was under another name, if nobody has noticed yet that it went. */
+  /** The file that this was under another name, if nobody has noticed yet that it went, or only just has. */
   async formerly(path: string, { identity, content }: FoundText): Promise<MountedFile | undefined> {
     const came = [{ path, ...identity }];
     const [rename] = await findRenames(this.#lost([], came), came, {
@@ -85,15 +87,17 @@ export class Following {
    * two looks, nobody was told of.
    */
   #lost(gone: readonly string[], came: readonly Came[]): Map<MountedFile, Synced> {
-    const { disk, files } = this.#ports;
+    const { disk, clock, files } = this.#ports;
+    const now = clock.now();
     const paths = new Set(gone);
     const inodes = new Set(came.map(({ inode }) => inode));
     const lost = new Map<MountedFile, Synced>();
     for (const file of files.all()) {
-      const { path, synced, damaged } = file;
-      if (synced === undefined || damaged !== undefined || !files.hasPath(file)) continue;
-      if (!paths.has(path) && !inodes.has(synced.identity.inode)) continue;
-      if (disk.look(path) === undefined) lost.set(file, synced);
+      const { path, damaged } = file;
+      const known = file.lastKnown(now);
+      if (known === undefined || damaged !== undefined || !files.hasPath(file)) continue;
+      if (!paths.has(path) && !inodes.has(known.identity.inode)) continue;
+      if (disk.look(path) === undefined) lost.set(file, known);
     }
     return lost;
   }

@@ -6,12 +6,17 @@ import type { Stamp } from "./look.ts";
 import type { Earlier } from "./stale.ts";
 import type { TextForm } from "./text-form.ts";
 
+/** Milliseconds for which one that went may come by another name: after so long the watch has told of whatever came. */
+const AWAITED = 10_000;
+
 /** A file that has a block. Only the holder of the file's queue changes it, or who finds that nobody is in it. */
 export class MountedFile {
   readonly block: string;
   path: string;
   /** Undefined while there is no such file on disk. */
   synced: Synced | undefined;
+  /** How it was when somebody found that others had taken it away, and when that was. */
+  went: { readonly synced: Synced; readonly at: number } | undefined;
   /** How it was when somebody last looked closely. Of another identity than `synced` it says nothing; of its rights only what they were. */
   seen: FileStat | undefined;
   /** What was its base when it went. */
@@ -84,6 +89,13 @@ export class MountedFile {
   /** There is no such file, and nobody asked for it to be made. */
   get isAway(): boolean {
     return this.synced === undefined && !this.wanted;
+  }
+
+  /** How it is, or was until a moment ago: it may have another name that nobody has told of. */
+  lastKnown(now: number): Synced | undefined {
+    const { synced, went, isAway } = this;
+    const isRecent = went !== undefined && now - went.at < AWAITED;
+    return isAway && isRecent ? went.synced : synced;
   }
 
   /** It is like that now. */

@@ -32,6 +32,7 @@ export class Records {
       this.#atHand.delete(file.synced.content);
     this.#keepAtHand(synced.content);
     file.synced = synced;
+    file.went = undefined;
     file.writtenSince = undefined;
     file.left = undefined;
     file.form = undefined;

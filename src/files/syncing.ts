@@ -1,4 +1,4 @@
-import { KumikoError } from "../base/index.ts";
+import { type Clock, KumikoError } from "../base/index.ts";
 import { type EditTarget, splitText } from "../blocks/index.ts";
 import type { Invocation, Kernel } from "../kernel/index.ts";
 import { type FolderRules, whenBothChanged } from "../permission/index.ts";
@@ -24,6 +24,7 @@ import { writeText } from "./text-form.ts";
 export interface SyncingPorts {
   readonly kernel: Kernel;
   readonly disk: Disk;
+  readonly clock: Clock;
   readonly records: Records;
   readonly late: LateWrites;
   readonly conflicts: Conflicts;
@@ -215,9 +216,10 @@ export class Syncing {
   /** Somebody took the file away. What its block had that was not saved is kept as a conflict. */
   async gone(file: MountedFile): Promise<void> {
     // One that is not there did not go.
-    if (file.synced === undefined) return;
-    const common = file.synced.base;
-    const { kernel, conflicts } = this.#ports;
+    const { synced } = file;
+    if (synced === undefined) return;
+    const common = synced.base;
+    const { kernel, conflicts, clock } = this.#ports;
     const unsaved = await kernel.tryOut(file.block, (target) => {
       const memory = target.read();
       const base = textOf(common, target);
@@ -237,6 +239,7 @@ export class Syncing {
     if (unsaved !== undefined)
       await conflicts.add(file, { ...unsaved, theirs: DISK.actor, gone: true });
     this.#ports.records.leave(file);
+    file.went = { synced, at: clock.now() };
   }
 
   /**
