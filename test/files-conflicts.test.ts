@@ -225,7 +225,9 @@ describe("what happens to files unasked", () => {
     mounted.write("a.txt", "one\nDISK\nthree\n");
     const conflict = { kind: "conflict", conflict: "c1", path: "a.txt", theirs: "disk" };
     const arose = await heard(mounted, async () => void (await mounted.text("a.txt")));
-    expect(arose).toMatchObject([{ notice: { ...conflict, state: "arose", mine: ["claude"] } }]);
+    expect(arose).toMatchObject([
+      { notice: { ...conflict, state: "arose", stood: "disk", mine: ["claude"] } },
+    ]);
     let edit = "";
     const resolved = await heard(mounted, async () => {
       const input = { conflict: "c1", choice: "mine" };
@@ -337,4 +339,58 @@ test("an agent's copy takes nobody's lines, a person's stands as the rules say",
     { text: "ours\ntwo\nTHREE\n", lost: ["mine\n"], merged: true },
     { text: "mine\ntwo\nTHREE\n", lost: ["ours\n"], merged: false },
   ]);
+});
+
+describe("whoever's lines do not stand is told, and nobody else", () => {
+  const codex = { actor: "codex", kind: "agent" } as const;
+  const level = (named: string) => `[[rule]]\npath = "a.txt"\nlevel = "${named}"\n`;
+  const told = async (mounted: Mounted, by: typeof claude | typeof codex | typeof ann) =>
+    (await mounted.call("block_read", { block_id: "a.txt" }, by))["conflicts"];
+
+  test("an agent whose merged copy gave way", async () => {
+    await using mounted = await Mounted.with({ "a.txt": THREE });
+    await mounted.text("a.txt");
+    await mounted.call("block_replace", replaced("two", "two by codex"), codex);
+    const made = { path: "a.txt", text: "one\ntwo by claude\nthree\n", base_version: 1 };
+    expect(await mounted.call("file_merge", made, claude)).toMatchObject({
+      status: "conflict",
+      conflicts: [{ stood: "memory", theirs: "claude", mine: ["codex"], lost: "two by claude\n" }],
+    });
+    expect(await told(mounted, codex)).toBeUndefined();
+    expect(await told(mounted, claude)).toBeUndefined();
+  });
+
+  test.each([
+    { by: "claude", announces: true },
+    { by: "disk", announces: false },
+  ])("at level admin what $by wrote on disk gives way", async ({ by, announces }) => {
+    await using mounted = await Mounted.with({
+      "a.txt": THREE,
+      "kumiko.toml": `${MANUAL}${level("admin")}`,
+    });
+    await mounted.call("block_replace", replaced("two", "two by codex"), codex);
+    mounted.write("a.txt", "one\ntwo on disk\nthree\n");
+    const answer = announces
+      ? await mounted.call("file_changed", { path: "a.txt" }, claude)
+      : await mounted.call("block_read", { block_id: "a.txt" }, claude);
+    const lost = [{ stood: "memory", theirs: by, lost: "two on disk\n" }];
+    if (announces) expect(answer["conflicts"]).toMatchObject(lost);
+    else expect(answer).not.toHaveProperty("conflicts");
+    expect(await told(mounted, codex)).toBeUndefined();
+    expect((await status(mounted)).conflicts).toMatchObject([{ stood: "memory", theirs: by }]);
+  });
+
+  test.each(["human", "partner"])("at level %s both, until somebody decides", async (named) => {
+    await using mounted = await Mounted.with({
+      "a.txt": THREE,
+      "kumiko.toml": `${MANUAL}${level(named)}`,
+    });
+    await mounted.call("block_replace", replaced("two", "two by ann"), ann);
+    mounted.write("a.txt", "one\ntwo on disk\nthree\n");
+    const { conflicts } = await mounted.call("file_changed", { path: "a.txt" }, claude);
+    const both = [{ stood: "nobody", theirs: "claude", mine: ["ann"] }];
+    expect(conflicts).toMatchObject(both);
+    expect(await told(mounted, ann)).toMatchObject(both);
+    expect(await told(mounted, codex)).toBeUndefined();
+  });
 });

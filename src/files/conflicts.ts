@@ -2,6 +2,7 @@ import { type Clock, KeyedQueue, KumikoError } from "../base/index.ts";
 import type { Kernel, NamedValues } from "../kernel/index.ts";
 import type { Notice } from "../protocol/index.ts";
 import type { MergeConflict } from "./merge.ts";
+import { DISK } from "./found-text.ts";
 import type { MountedFile } from "./mounted-file.ts";
 
 /** Both sides changed the same lines: what does not stand is kept here until somebody decides. */
@@ -33,6 +34,41 @@ export function isUndecided({ stood }: Conflict): boolean {
   return stood === undefined;
 }
 
+/** Whose lines do not stand; the disk itself is told nothing. */
+function losersOf({ stood, theirs, mine }: Conflict): Set<string> {
+  const ofDisk = stood === "disk" || theirs === DISK.actor ? [] : [theirs];
+  return new Set([...ofDisk, ...(stood === "memory" ? [] : mine)]);
+}
+
+/** A conflict as it is shown: what somebody needs who has to decide it. */
+export interface ShownConflict extends Pick<
+  Conflict,
+  "conflict" | "path" | "version" | "theirs" | "base" | "memory" | "disk"
+> {
+  readonly block_id: string;
+  readonly stood: "disk" | "memory" | "nobody";
+  readonly gone?: true;
+  readonly mine: string[];
+}
+
+export function shownConflict(known: Conflict): ShownConflict {
+  const { conflict, path, block, version, theirs, mine, gone } = known;
+  const { base, memory, disk } = known;
+  return {
+    conflict,
+    path,
+    block_id: block,
+    version,
+    stood: known.stood ?? "nobody",
+    ...(gone === true && { gone }),
+    theirs,
+    mine: [...mine],
+    base,
+    memory,
+    disk,
+  };
+}
+
 /** One that was just found, and whose text in the block it is about. */
 export type FoundConflict = MergeConflict & Pick<Conflict, "mine">;
 
@@ -44,8 +80,8 @@ export interface NewConflicts {
 }
 
 /**
- * The conflicts of a kernel that nobody has resolved. Each is told to everybody who listens, and to those whose text
- * it is with their next answer.
+ * The conflicts of a kernel that nobody has resolved. Each is told to everybody who listens, and to those whose lines
+ * do not stand with their next answer.
  */
 export class Conflicts {
   readonly #kernel: Kernel;
@@ -196,7 +232,7 @@ export class Conflicts {
 
   #keep(conflict: Conflict): void {
     this.#open.set(conflict.conflict, conflict);
-    for (const actor of conflict.mine) {
+    for (const actor of losersOf(conflict)) {
       const untold = this.#untold.get(actor) ?? new Set();
       this.#untold.set(actor, untold.add(conflict.conflict));
     }
@@ -228,9 +264,7 @@ function isSame(one: MergeConflict, other: MergeConflict): boolean {
   return isThere && sides.every((side) => one[side].text === other[side].text);
 }
 
-function noticeOf(
-  { conflict, block, path, theirs, mine }: Conflict,
-  state: "arose" | "resolved",
-): Notice<"resource"> {
-  return { kind: "conflict", state, conflict, block, path, theirs, mine: [...mine] };
+function noticeOf(known: Conflict, state: "arose" | "resolved"): Notice<"resource"> {
+  const { conflict, block_id: block, path, stood, theirs, mine } = shownConflict(known);
+  return { kind: "conflict", state, conflict, block, path, stood, theirs, mine };
 }

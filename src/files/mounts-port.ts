@@ -16,7 +16,7 @@ import {
   ruled,
   type UnsavedFile,
 } from "../kernel/index.ts";
-import { type Conflict, isUndecided } from "./conflicts.ts";
+import { isUndecided, type ShownConflict, shownConflict } from "./conflicts.ts";
 import { purgeRecords } from "./ledger.ts";
 import type { Mount } from "./mount.ts";
 import type { Mounts } from "./mounts.ts";
@@ -114,11 +114,11 @@ export class MountsPort implements FilePort {
   }
 
   /** Conflicts that a caller was not told of yet and whose text it may read; it is told now. */
-  tell(invocation: Invocation): Conflict[] {
-    return this.#mounts.conflicts.tell(
-      invocation.actor,
-      ({ block }) => this.authorise(invocation, "read", block)?.decision === "allow",
-    );
+  tell(invocation: Invocation): (ShownConflict & { readonly lost: string })[] {
+    const mayBeTold = ({ block }: { readonly block: string }): boolean =>
+      this.authorise(invocation, "read", block)?.decision === "allow";
+    const told = this.#mounts.conflicts.tell(invocation.actor, mayBeTold);
+    return told.map((each) => ({ ...shownConflict(each), lost: each.lost }));
   }
 
   committed(block: string, version: number, by: CallerKind = "person"): void {

@@ -25,7 +25,10 @@ const resourceNotice = z.discriminatedUnion("kind", [
     conflict: z.string().describe("pass it to file_resolve"),
     block: z.string(),
     path: z.string(),
-    theirs: z.string().describe("who changed the file on disk"),
+    stood: z
+      .enum(["disk", "memory", "nobody"])
+      .describe("whose lines stand until somebody decides: theirs with disk, mine with memory"),
+    theirs: z.string().describe("who changed the file, or merged a copy of it"),
     mine: z.array(z.string()).describe("who changed the block meanwhile"),
   }),
   z.strictObject({

@@ -42,3 +42,23 @@ it("says that a patch for a mode alone leaves the file as it was", async () => {
     "a.sh  a.sh is as it was\n  its mode is not changed: chmod does that\n",
   );
 });
+
+it("prints the conflicts that a caller is told of beside what it asked for", async () => {
+  const { printed, terminal } = printing();
+  const side = (text: string) => ({ start: 0, end: 1, text });
+  const conflict = {
+    conflict: "c1",
+    block_id: "a.txt",
+    version: 3,
+    stood: "memory",
+    theirs: "claude",
+    mine: ["codex"],
+    base: side("two\n"),
+    disk: side("claude's\n"),
+    memory: side("codex's\n"),
+  };
+  const answer = { block_id: "a.txt", version: 3, edit: "e1", since: "", conflicts: [conflict] };
+  await printAnswer(terminal, "block_replace", {}, answer);
+  expect(printed.join("")).toContain("c1  a.txt  version 3; memory's lines stand there now");
+  expect(printed.join("")).toContain("disk (claude)\n     1 | claude's");
+});

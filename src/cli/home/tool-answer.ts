@@ -3,7 +3,9 @@ import type { UnsavedFile } from "../../kernel/index.ts";
 import { styled } from "../answer.ts";
 import type { Terminal } from "../terminal.ts";
 import {
+  type FileConflict,
   type ListedFile,
+  printConflict,
   printFileDiff,
   printFiles,
   printFileStatus,
@@ -62,9 +64,29 @@ export async function printAnswer(
   answer: Answer,
 ): Promise<void> {
   const print = forms[tool] ?? (isEditAnswer(answer) ? printEdit : printFields);
-  const { unsaved = [], ...rest } = answer;
-  const lines = [...print(terminal, rest, input), ...printUnsaved(terminal, unsaved)];
+  const { told, rest } = withoutTold(tool, answer);
+  const lines = [...print(terminal, rest, input), ...printTold(terminal, told)];
   if (lines.length > 0) await terminal.print(`${lines.join("\n")}\n`);
+}
+
+interface Told {
+  readonly conflicts?: readonly FileConflict[];
+  readonly unsaved?: readonly UnsavedFile[];
+}
+
+/** What an answer says beside what was asked for; `file_status` is asked for the conflicts themselves. */
+export function withoutTold(tool: string, answer: Answer): { told: Told; rest: Answer } {
+  const { unsaved, conflicts, ...rest } = answer;
+  const told = { unsaved, ...(tool !== "file_status" && { conflicts }) } as Told;
+  return { told, rest: tool === "file_status" ? { ...rest, conflicts } : rest };
+}
+
+/** A caller is told once: what is not printed here nobody hears of. */
+export function printTold(terminal: Terminal, { conflicts = [], unsaved = [] }: Told): string[] {
+  return [
+    ...conflicts.flatMap((each) => ["", ...printConflict(terminal, each)]),
+    ...printUnsaved(terminal, unsaved),
+  ];
 }
 
 function nameAndVersion(terminal: Terminal, { block_id, version }: Answer): string {

@@ -7,7 +7,7 @@ import { quoted } from "../doors/quoted.ts";
 import { printedFact } from "../refusal.ts";
 import type { Terminal } from "../terminal.ts";
 import { argumentValue, flagOf, parseJson, textFrom, type ToolArgument } from "./tool-arguments.ts";
-import { leavesUnsaved, printAnswer } from "./tool-answer.ts";
+import { leavesUnsaved, printAnswer, printTold, withoutTold } from "./tool-answer.ts";
 import { printStream } from "./tool-stream.ts";
 import { verbOf } from "./tools.ts";
 import { callTool } from "./call-tool.ts";
@@ -73,10 +73,14 @@ export async function runTool(terminal: Terminal, tool: ToolForm, call: ToolCall
     if (flags.json) {
       const told = other === undefined ? {} : { elsewhere: other };
       await printJson(terminal, { ok: !isUnsaved, counted_from: 0, ...answer, ...told });
-    } else if (input["line_numbers"] === false) await terminal.print(String(answer["content"]));
-    else {
+    } else {
       const shown = await withShownPaths(terminal, kernel, answer);
-      await printAnswer(terminal, tool.name, said, shown);
+      if (input["line_numbers"] === false) {
+        await terminal.print(String(answer["content"]));
+        // The exact text is for a program: what is told beside it must not be in it.
+        const told = printTold(terminal, withoutTold(tool.name, shown).told);
+        if (told.length > 0) await terminal.complain(`${told.join("\n")}\n`);
+      } else await printAnswer(terminal, tool.name, said, shown);
       if (other !== undefined) await terminal.print(`${hasIt(other)}\n`);
     }
     if (isUnsaved || leavesUnsaved(answer["unsaved"])) return exitCode.unsaved;

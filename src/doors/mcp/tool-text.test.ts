@@ -24,3 +24,32 @@ it("says of an undo that a file is there again, or that no text changed", () => 
     /^Undid e1 of ann \(edit \S+\)\.\na\.sh had been deleted; it is there again\.\n/,
   );
 });
+
+it("says of a conflict whose lines stand, and which of the reader's do not", () => {
+  const conflict = {
+    conflict: "c1",
+    path: "a.txt",
+    theirs: "claude",
+    mine: ["codex"],
+    memory: { text: "codex's\n" },
+    disk: { text: "claude's\n" },
+  };
+  const said = (more: object): string => {
+    const answer = { path: "a.txt", status: "conflict", conflicts: [{ ...conflict, ...more }] };
+    return answerText("file_merge", answer, {});
+  };
+  const head = '{"path":"a.txt","status":"conflict"}\n\nConflict c1 in a.txt: ';
+  expect(said({ stood: "memory", lost: "claude's\n" })).toBe(
+    `${head}codex changed the same lines, and these of yours do not stand there now; decide with file_resolve:\nclaude's\n`,
+  );
+  expect(said({ stood: "disk", lost: "codex's\n" })).toBe(
+    `${head}claude changed the same lines, and these of yours do not stand there now; decide with file_resolve:\ncodex's\n`,
+  );
+  expect(said({ stood: "disk", gone: true, theirs: "disk", lost: "codex's\n" })).toBe(
+    `${head}the file was deleted before these lines of yours were saved; decide with file_resolve:\ncodex's\n`,
+  );
+  expect(said({ stood: "nobody", lost: "claude's\n", memory: { text: "" } })).toBe(
+    `${head}both sides changed the same lines, and the file is not written until somebody decides with file_resolve.\n` +
+      "disk, by claude:\nclaude's\nmemory, by codex:\n(no lines)\n",
+  );
+});

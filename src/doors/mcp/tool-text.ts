@@ -32,11 +32,14 @@ const saidByText = new Set(["block_read", "block_diff"]);
 
 /** What a model is given. */
 export function answerText(tool: string, answer: Answer, input: Answer): string {
-  const form = forms[tool] ?? ("edit" in answer && "version" in answer ? editText : undefined);
-  return form === undefined
-    ? JSON.stringify(answer)
-    : `${form(answer, input)}${conflictsText(answer["conflicts"])}${unsavedText(answer["unsaved"])}`;
+  // It answers conflicts as they all stand; elsewhere they are what the caller was not told yet.
+  if (tool === "file_status") return JSON.stringify(answer);
+  const form = forms[tool] ?? ("edit" in answer && "version" in answer ? editText : asData);
+  const { conflicts = [], unsaved = [], ...rest } = answer;
+  return `${form(rest, input)}${conflictsText(conflicts)}${unsavedText(unsaved)}`;
 }
+
+const asData: Form = (answer) => JSON.stringify(answer);
 
 /** What a program is given beside it. */
 export function answerData(tool: string, answer: Answer): Answer {
@@ -45,19 +48,39 @@ export function answerData(tool: string, answer: Answer): Answer {
   return numbers;
 }
 
-/** What of one's own did not stand: whoever wrote it hears of it here. */
+/** What of one's own does not stand: whoever wrote it hears of it here. */
 function conflictsText(conflicts: unknown): string {
-  return ((conflicts ?? []) as readonly Answer[])
+  return (conflicts as readonly Answer[])
     .map(
-      ({ conflict, path, theirs, lost }) =>
-        `\n\nConflict ${text(conflict)} in ${text(path)}: ${text(theirs)} changed the same lines on disk. These lines of yours do not stand there now; decide with file_resolve:\n${text(lost)}`,
+      (each) =>
+        `\n\nConflict ${text(each["conflict"])} in ${text(each["path"])}: ${lostText(each)}`,
     )
     .join("");
 }
 
+function lostText(conflict: Answer): string {
+  const { stood, gone, theirs, mine, memory, disk, lost } = conflict;
+  const ours = mine as readonly string[];
+  const inBlock = ours.length === 0 ? "others" : ours.join(" and ");
+  if (stood === "nobody")
+    return (
+      "both sides changed the same lines, and the file is not written until somebody decides with file_resolve.\n" +
+      `disk, by ${text(theirs)}:\n${linesText((disk as Answer)["text"])}memory, by ${inBlock}:\n${linesText((memory as Answer)["text"])}`
+    );
+  const why =
+    gone === true
+      ? "the file was deleted before these lines of yours were saved"
+      : `${stood === "disk" ? text(theirs) : inBlock} changed the same lines, and these of yours do not stand there now`;
+  return `${why}; decide with file_resolve:\n${linesText(lost)}`;
+}
+
+/** Lines in a row with others; the last of a file may have no newline. */
+function linesText(lines: unknown): string {
+  return lines === "" ? "(no lines)\n" : text(lines).replace(/\n?$/, "\n");
+}
 /** What is not on disk although the edit stands: whoever runs its tests next must know. */
 function unsavedText(unsaved: unknown): string {
-  return ((unsaved ?? []) as readonly Answer[])
+  return (unsaved as readonly Answer[])
     .map(({ path, why, unread }) =>
       unread === true
         ? `\n\nOnly the block was read. ${text(why)}`

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { isBlockId } from "../../base/index.ts";
 import type { Invocation, Kernel } from "../../kernel/index.ts";
 import { defineTool } from "../../tools/index.ts";
-import type { Conflict } from "../conflicts.ts";
+import { shownConflict } from "../conflicts.ts";
 import type { Mount } from "../mount.ts";
 import { Mounts } from "../mounts.ts";
 import { findPlaceOrRoot, type FoundPlace } from "../places.ts";
@@ -81,7 +81,7 @@ export const fileStatusTool = defineTool({
         const mount = mounts.fileOf(block)?.mount;
         return mount !== undefined && isMeant(mount, path) && kernel.mayRead(invocation, block);
       })
-      .map(answerOf);
+      .map(shownConflict);
     return { files, conflicts };
   },
 });
@@ -144,22 +144,4 @@ async function missed(kernel: Kernel, wanted: Meant["wanted"]): Promise<Meant["w
     if (!isGone || !(await kernel.isUnmade(file.block))) meant.push(place);
   }
   return meant;
-}
-
-function answerOf(known: Conflict): z.input<typeof conflictAnswer> {
-  const { conflict, path, block, version, stood = "nobody", theirs, mine, gone } = known;
-  const { base, memory, disk } = known;
-  return {
-    conflict,
-    path,
-    block_id: block,
-    version,
-    stood,
-    ...(gone === true && { gone }),
-    theirs,
-    mine: [...mine],
-    base,
-    memory,
-    disk,
-  };
 }
