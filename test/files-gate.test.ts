@@ -17,7 +17,7 @@ import { Mounts, MountsPort } from "../src/files/index.ts";
 import { MemoryFileIndex } from "../src/store/index.ts";
 import { blockStreams, ToolRegistry } from "../src/tools/index.ts";
 import { scaled } from "./support/counts.ts";
-import { Mounted } from "./support/mounted.ts";
+import { type Answer, Mounted } from "./support/mounted.ts";
 import {
   editTools,
   type Operation,
@@ -325,6 +325,41 @@ describe("the rules of a folder", () => {
     expect(await kept("read_write", claude)).toBe("written synced");
     // What an earlier process took in may have been a person's.
     expect(await kept("human", claude)).toBe("kept synced");
+  });
+
+  it("let whoever may only append save what was only appended, and name what they leave out", async () => {
+    const rules = `[mount]\nsave = "manual"\n[[rule]]\npath = "*.txt"\nlevel = `;
+    const files = { "log.txt": "one\n", "kumiko.toml": `${rules}"append"\n` };
+    for (const by of [claude, ann]) {
+      await using mounted = await Mounted.with(files);
+      const append = (block_id: string, text: string) =>
+        mounted.call("block_append", { block_id, text, flush: true }, by);
+      await append("log.txt", "two\n");
+      expect(mounted.read("log.txt")).toBe("one\n");
+      expect(await mounted.call("file_save", { path: "log.txt" }, by)).toMatchObject({
+        saved: [{ path: "log.txt", status: "synced" }],
+      });
+      await append("log.txt", "three\n");
+      await mounted.call("file_save", {}, by);
+      expect(mounted.read("log.txt")).toBe("one\ntwo\nthree\n");
+      mounted.write("kumiko.toml", `${rules}"read_write"\n`);
+      mounted.mounts.first().readRules();
+      const change = { block_id: "log.txt", old: "one", new: "ONE" };
+      await mounted.call("block_replace", change, by);
+      mounted.write("kumiko.toml", files["kumiko.toml"]);
+      mounted.mounts.first().readRules();
+      const why = `${by.actor} may not change log.txt: `;
+      const { saved, left_out } = await mounted.call<{ saved: []; left_out: Answer[] }>(
+        "file_save",
+        {},
+        by,
+      );
+      expect(saved).toEqual([]);
+      expect(left_out).toMatchObject([{ path: "log.txt", why: expect.stringContaining(why) }]);
+      const named = await refused(mounted.call("file_save", { path: "log.txt" }, by));
+      expect(named.message).toContain(why);
+      expect(mounted.read("log.txt")).toBe("one\ntwo\nthree\n");
+    }
   });
 
   it("and what waited because of them is told, and written when they allow it", async () => {

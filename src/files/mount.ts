@@ -57,6 +57,11 @@ export interface MountOptions {
   onTrouble(mount: string, error: KumikoError): void;
 }
 
+export interface FileCaller {
+  readonly actor: string;
+  readonly kind: CallerKind;
+}
+
 export interface ListedFile {
   readonly path: string;
   readonly size: number;
@@ -342,15 +347,20 @@ export class Mount implements AsyncDisposable {
   }
 
   /** Throws what the rules say, when that is not allowed. */
-  check(
+  check(path: string, operation: FileOperation, caller: FileCaller): void {
+    const refusal = this.refusal(path, operation, caller);
+    if (refusal !== undefined) throw refusal;
+  }
+
+  refusal(
     path: string,
     operation: FileOperation,
-    { actor, kind }: { readonly actor: string; readonly kind: CallerKind },
-  ): void {
+    { actor, kind }: FileCaller,
+  ): KumikoError | undefined {
     const answer = this.decide(path, operation, kind);
     const { decision } = answer;
-    if (decision === "allow") return;
-    throw new KumikoError("denied", `${actor} may not ${operation} ${path}: ${answer.reason}`, {
+    if (decision === "allow") return undefined;
+    return new KumikoError("denied", `${actor} may not ${operation} ${path}: ${answer.reason}`, {
       actor,
       operation,
       path,

@@ -60,6 +60,14 @@ export class Saving implements AsyncDisposable {
     await this.saveAll(files.all().flatMap((file) => (file.ahead ? [file.block] : [])));
   }
 
+  /** What it is to its file to be saved: rules allow one thing and not another. */
+  async operationOf({ block, synced }: MountedFile): Promise<"create" | "append" | "change"> {
+    if (synced === undefined) return "create";
+    return this.#ports.kernel.tryOut(block, (target) =>
+      target.read().startsWith(textOf(synced.base, target)) ? "append" : "change",
+    );
+  }
+
   /** Saves one, or throws why not; one that is not there is made. */
   async save(file: MountedFile): Promise<void> {
     const { files, writing } = this.#ports;
@@ -96,7 +104,7 @@ export class Saving implements AsyncDisposable {
     if (!files.hasPath(file)) return true;
     try {
       const refusal = this.#refusal(file);
-      if (refusal !== undefined && !(await this.#isAppended(file))) throw refusal;
+      if (refusal !== undefined && !(await this.#mayAppend(file))) throw refusal;
       await files.queue.run([block], () => writing.save(file, { staged }));
       return true;
     } catch (error) {
@@ -128,11 +136,9 @@ export class Saving implements AsyncDisposable {
   }
 
   /** Whether it was only added to what the file says, by whoever may do that. */
-  async #isAppended({ path, block, synced, writer }: MountedFile): Promise<boolean> {
-    if (synced === undefined) return false;
-    if (this.#ports.rules().decide(path, "append", writer).decision !== "allow") return false;
-    return this.#ports.kernel.tryOut(block, (target) =>
-      target.read().startsWith(textOf(synced.base, target)),
-    );
+  async #mayAppend(file: MountedFile): Promise<boolean> {
+    if (this.#ports.rules().decide(file.path, "append", file.writer).decision !== "allow")
+      return false;
+    return (await this.operationOf(file)) === "append";
   }
 }

@@ -62,3 +62,10 @@ it("prints the conflicts that a caller is told of beside what it asked for", asy
   expect(printed.join("")).toContain("c1  a.txt  version 3; memory's lines stand there now");
   expect(printed.join("")).toContain("disk (claude)\n     1 | claude's");
 });
+
+it("names the files that a save of all left out, and why", async () => {
+  const { printed, terminal } = printing();
+  const left_out = [{ block_id: "log.txt", why: "ann may not change log.txt: it is so." }];
+  await printAnswer(terminal, "file_save", {}, { saved: [], left_out });
+  expect(printed.join("")).toBe("log.txt is not saved: ann may not change log.txt: it is so.\n");
+});

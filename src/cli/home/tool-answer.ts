@@ -97,10 +97,15 @@ function statusText({ status }: Answer): string {
   return String(status).replaceAll("_", " ");
 }
 
-function printSaved(terminal: Terminal, { saved }: Answer): string[] {
+function printSaved(terminal: Terminal, { saved, left_out = [] }: Answer): string[] {
   const files = saved as readonly Answer[];
-  if (files.length === 0) return [dim(terminal, "nothing waits to be saved")];
-  return files.map((file) => {
+  const leftOut = (left_out as readonly Answer[]).map(
+    ({ block_id, why }) =>
+      `${bold(terminal, block_id)} ${styled(terminal, "red", `is not saved: ${String(why)}`)}`,
+  );
+  if (files.length === 0 && leftOut.length === 0)
+    return [dim(terminal, "nothing waits to be saved")];
+  const lines = files.map((file) => {
     const name = bold(terminal, file["block_id"]);
     if (file["status"] === "synced") return `saved ${name}`;
     const why =
@@ -109,6 +114,7 @@ function printSaved(terminal: Terminal, { saved }: Answer): string[] {
         : statusText(file);
     return `${name} ${styled(terminal, "red", `is not saved as it is: ${why}`)}`;
   });
+  return [...lines, ...leftOut];
 }
 
 /** A file is called by its path here, in the place of its block. */

@@ -98,10 +98,9 @@ export async function runTool(terminal: Terminal, tool: ToolForm, call: ToolCall
   }
 }
 
-function isSaved({ saved }: Input): boolean {
-  return (saved as readonly { readonly status: string }[]).every(
-    ({ status }) => status === "synced",
-  );
+function isSaved({ saved, left_out: leftOut }: Input): boolean {
+  const files = saved as readonly { readonly status: string }[];
+  return leftOut === undefined && files.every(({ status }) => status === "synced");
 }
 
 /** As grep says it with its exit code. */
