@@ -53,3 +53,14 @@ it("says of a conflict whose lines stand, and which of the reader's do not", () 
       "disk, by claude:\nclaude's\nmemory, by codex:\n(no lines)\n",
   );
 });
+
+it("names no edit of a conflict that was resolved without one", () => {
+  const answer = { path: "a.txt", block_id: "@p~disk~1", version: 10, edit: undefined };
+  const asked = { conflict: "c1", choice: "now" };
+  expect(answerText("file_resolve", answer, asked)).toBe(
+    "c1 is resolved: a.txt is at version 10, and block_undo does not open it again.",
+  );
+  expect(answerText("file_resolve", { ...answer, edit: "e1" }, asked)).toBe(
+    "c1 is resolved: a.txt is now version 10 (edit e1).",
+  );
+});

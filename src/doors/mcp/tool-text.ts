@@ -25,6 +25,7 @@ const forms: { readonly [tool: string]: Form } = {
   file_create: ({ path, block_id, version }) =>
     `Created ${text(path)} (${text(block_id)}, version ${text(version)}); it is on disk.`,
   file_list: filesText,
+  file_resolve: resolvedText,
 };
 
 /** Their text is long and says all there is: of it only the numbers are sent a second time, as data. */
@@ -117,6 +118,15 @@ function editText(answer: Answer, input: Answer): string {
       ? `still version ${text(version)}: its text was that already`
       : `now version ${text(version)} (edit ${text(edit)})`;
   return `${text(name)} is ${what}.${sinceText(since)}`;
+}
+
+/** Closing it as it is now, and bringing a file back, are no Edits of its lines. */
+function resolvedText({ path, version, edit }: Answer, { conflict }: Answer): string {
+  const what =
+    edit === undefined
+      ? `${text(path)} is at version ${text(version)}, and block_undo does not open it again`
+      : `${text(path)} is now version ${text(version)} (edit ${text(edit)})`;
+  return `${text(conflict)} is resolved: ${what}.`;
 }
 
 function sinceText(since: unknown): string {
