@@ -64,3 +64,36 @@ it("names no edit of a conflict that was resolved without one", () => {
     "c1 is resolved: a.txt is now version 10 (edit e1).",
   );
 });
+
+it("writes a path in one line, as a JSON string where it could be misread", () => {
+  const names = ["plain.txt", "a b\\c.txt", "a\n\u001b[2J\u009b.txt", '"a".txt', "a.txt ", "a  b"];
+  const rows = (...all: readonly string[]): string[] => {
+    const files = all.map((path) => ({ path, size: 1, permission: "admin", status: "synced" }));
+    return answerText("file_list", { mount: "p", files }, {}).split("\n");
+  };
+  expect(rows(...names)).toHaveLength(names.length);
+  for (const [at, name] of names.entries()) {
+    const shown = rows(...names)[at]!.replace(/ {2}1 bytes {2}admin {2}synced$/, "");
+    expect(shown).not.toMatch(/\p{Cc}/u);
+    // What is not quoted is the name itself.
+    expect(shown.startsWith('"') ? JSON.parse(shown) : shown).toBe(name);
+  }
+  expect(rows("a b\\c.txt")[0]).toMatch(/^a b\\c\.txt {2}/);
+  const [name, shown] = ["a\nb.txt", '"a\\nb.txt"'];
+  const about = { block_id: "@p~disk~1", path: name, version: 2, edit: "e1" };
+  const unsaved = [{ path: name, why: "The disk is full." }];
+  const told: readonly (readonly [string, { [name: string]: unknown }])[] = [
+    ["block_edit", { ...about, unsaved }],
+    ["file_create", about],
+    ["file_resolve", about],
+    ["block_list", { blocks: [{ ...about, parent_id: null, summary: "" }] }],
+    ["kernel_search", { blocks: [{ ...about, matches: [{ line: 0, before: [], after: [] }] }] }],
+    ["block_apply_patch", { files: [{ ...file, block_id: name, path: name, moved_to: name }] }],
+    ["block_undo", { blocks: [{ ...about, diff: "", stayed: 0, made: false, file: "moves" }] }],
+  ];
+  for (const [tool, answer] of told) {
+    const said = answerText(tool, answer, { block_id: name });
+    expect(said).toContain(shown);
+    expect(said).not.toContain(name);
+  }
+});

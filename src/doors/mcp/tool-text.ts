@@ -7,7 +7,7 @@ const forms: { readonly [tool: string]: Form } = {
   block_create: ({ block_id, version, edit }) =>
     `Created ${text(block_id)}, version ${text(version)} (edit ${text(edit)}).`,
   block_append: ({ accepted, durable_version }, { block_id }) =>
-    `Taken: ${text(accepted)} characters so far. ${text(block_id)} is on disk up to version ${text(durable_version)}.`,
+    `Taken: ${text(accepted)} characters so far. ${named(block_id)} is on disk up to version ${text(durable_version)}.`,
   block_read: readText,
   block_list: listText,
   block_history: historyText,
@@ -23,7 +23,7 @@ const forms: { readonly [tool: string]: Form } = {
   block_redo: (answer) => flipText("Brought back", answer),
   block_status: (answer, input) => `${editText(answer, input)}\nIt is ${text(answer["status"])}.`,
   file_create: ({ path, block_id, version }) =>
-    `Created ${text(path)} (${text(block_id)}, version ${text(version)}); it is on disk.`,
+    `Created ${named(path)} (${text(block_id)}, version ${text(version)}); it is on disk.`,
   file_list: filesText,
   file_resolve: resolvedText,
 };
@@ -54,7 +54,7 @@ function conflictsText(conflicts: unknown): string {
   return (conflicts as readonly Answer[])
     .map(
       (each) =>
-        `\n\nConflict ${text(each["conflict"])} in ${text(each["path"])}: ${lostText(each)}`,
+        `\n\nConflict ${text(each["conflict"])} in ${named(each["path"])}: ${lostText(each)}`,
     )
     .join("");
 }
@@ -85,28 +85,31 @@ function unsavedText(unsaved: unknown): string {
     .map(({ path, why, unread }) =>
       unread === true
         ? `\n\nOnly the block was read. ${text(why)}`
-        : `\n\nNot on disk: ${text(path)}. ${text(why)} The edit is kept, and its file is written as soon as it can be.`,
+        : `\n\nNot on disk: ${named(path)}. ${text(why)} The edit is kept, and its file is written as soon as it can be.`,
     )
     .join("");
 }
 
 function filesText({ files, after, unlisted = [] }: Answer): string {
   const rows = (files as readonly Answer[]).map(({ path, size, permission, status }) =>
-    words([path, `${text(size)} bytes`, permission, status === "not_loaded" ? undefined : status]),
+    words([
+      named(path),
+      `${text(size)} bytes`,
+      permission,
+      status === "not_loaded" ? undefined : status,
+    ]),
   );
   if (rows.length === 0) rows.push("No files.");
   for (const { path, reason } of unlisted as readonly Answer[])
-    rows.push(
-      `${text(path)} cannot be looked into (${text(reason)}): what it holds is missing here.`,
-    );
-  if (after !== undefined) rows.push(`There are more: pass after: ${JSON.stringify(after)}.`);
+    rows.push(`${named(path)} cannot be looked into (${text(reason)}): what it holds is missing here.`);
+  if (after !== undefined) rows.push(`There are more: pass after: ${quoted(text(after))}.`);
   return rows.join("\n");
 }
 
 function readText(answer: Answer, input: Answer): string {
   const { content, version, line_count, role, kind, status } = answer;
   const numbered = input["line_numbers"] === false ? "exact text" : "lines counted from 0";
-  return `${text(input["block_id"])} version ${text(version)}, ${text(line_count)} lines, ${numbered} (${text(role)} ${text(kind)}, ${text(status)})\n${text(content)}`;
+  return `${named(input["block_id"])} version ${text(version)}, ${text(line_count)} lines, ${numbered} (${text(role)} ${text(kind)}, ${text(status)})\n${text(content)}`;
 }
 
 function editText(answer: Answer, input: Answer): string {
@@ -117,15 +120,15 @@ function editText(answer: Answer, input: Answer): string {
     unchanged === true
       ? `still version ${text(version)}: its text was that already`
       : `now version ${text(version)} (edit ${text(edit)})`;
-  return `${text(name)} is ${what}.${sinceText(since)}`;
+  return `${named(name)} is ${what}.${sinceText(since)}`;
 }
 
 /** Closing it as it is now, and bringing a file back, are no Edits of its lines. */
 function resolvedText({ path, version, edit }: Answer, { conflict }: Answer): string {
   const what =
     edit === undefined
-      ? `${text(path)} is at version ${text(version)}, and block_undo does not open it again`
-      : `${text(path)} is now version ${text(version)} (edit ${text(edit)})`;
+      ? `${named(path)} is at version ${text(version)}, and block_undo does not open it again`
+      : `${named(path)} is now version ${text(version)} (edit ${text(edit)})`;
   return `${text(conflict)} is resolved: ${what}.`;
 }
 
@@ -142,12 +145,12 @@ function listText({ blocks, truncated, after }: Answer): string {
       words([block["role"], block["kind"], block["status"]], " "),
       block["version"] === null ? undefined : `v${text(block["version"])}`,
       block["parent_id"] === null ? undefined : `below ${text(block["parent_id"])}`,
-      block["path"],
+      named(block["path"]),
       contentOf(block),
     ]),
   );
   if (rows.length === 0) return "No blocks.";
-  if (truncated === true) rows.push(`There are more: pass after: ${JSON.stringify(after)}.`);
+  if (truncated === true) rows.push(`There are more: pass after: ${quoted(text(after))}.`);
   return rows.join("\n");
 }
 
@@ -166,7 +169,7 @@ function historyText({ versions, before, gaps }: Answer, { block_id }: Answer): 
   });
   if (before !== undefined) rows.push(`Older ones: pass before: ${text(before)}.`);
   if (gaps !== undefined) rows.push(`Purged for good: ${JSON.stringify(gaps)}`);
-  return [`${text(block_id)}, newest first:`, ...rows].join("\n");
+  return [`${named(block_id)}, newest first:`, ...rows].join("\n");
 }
 
 function blameText({ version, runs }: Answer): string {
@@ -192,8 +195,8 @@ function foundText(blocks: readonly Answer[], answer: Answer, nothing: string): 
     .filter(({ matches }) => (matches as readonly Answer[]).length > 0)
     .flatMap(({ block_id, path, version, matches, truncated }) => [
       version === undefined
-        ? `${text(block_id)} (no block yet)`
-        : words([block_id, `version ${text(version)}`, path]),
+        ? `${named(block_id)} (no block yet)`
+        : words([named(block_id), `version ${text(version)}`, named(path)]),
       ...(matches as readonly Answer[]).flatMap(matchLines),
       ...(truncated === true ? ["(more in this block)"] : []),
     ]);
@@ -201,7 +204,7 @@ function foundText(blocks: readonly Answer[], answer: Answer, nothing: string): 
   return [
     ...(rows.length === 0 ? [`${nothing}.`] : rows),
     ...unreadable.map(
-      ({ block_id, why }) => `${text(block_id)} could not be searched: ${text(why)}`,
+      ({ block_id, why }) => `${named(block_id)} could not be searched: ${text(why)}`,
     ),
     ...(answer["truncated"] === true ? ["There is more than is shown."] : []),
     ...(answer["timed_out"] === true
@@ -232,7 +235,7 @@ function patchText({ success, dry_run, edit, files }: Answer): string {
   const rows = (files as readonly Answer[]).map((file) => {
     const { path, block_id, version, since, error } = file;
     const hunks = file["hunks"] as readonly Answer[];
-    const name = path === null ? text(block_id) : `${text(block_id)} (${text(path)})`;
+    const name = path === null ? named(block_id) : `${named(block_id)} (${named(path)})`;
     if (error !== undefined)
       return `${name} cannot be patched: ${text((error as Answer)["message"])}`;
     const done = isUntouched(file) ? "is as it was" : `is now version ${text(version)}`;
@@ -268,17 +271,19 @@ function becoming({ deleted, moved_to: to }: Answer, dry: boolean): string {
   if (deleted === true)
     return dry ? " and deleted" : " and was deleted (block_undo brings it back)";
   if (to === undefined) return "";
-  return ` and ${dry ? "" : "was "}moved to ${text(to)}`;
+  return ` and ${dry ? "" : "was "}moved to ${named(to)}`;
 }
 
 function flipText(what: keyof typeof flips, { edit, flipped, actor, blocks }: Answer): string {
   const rows = (blocks as readonly Answer[]).flatMap(
     ({ block_id, path, version, diff, stayed, file, made, back }) => [
-      ...(made === false ? [`${text(path)} is deleted: that Edit had made it.`] : []),
-      ...(made === true ? [`${text(path)} is there again.`] : []),
-      ...(back === true ? [`${text(path)} had been deleted; it is there again.`] : []),
-      ...(file === undefined ? [] : [`${text(path)} ${flips[what][file as "moves" | "deletes"]}.`]),
-      `${text(path ?? block_id)} is now version ${text(version)}${diff === "" ? ", its text is unchanged" : ":"}`,
+      ...(made === false ? [`${named(path)} is deleted: that Edit had made it.`] : []),
+      ...(made === true ? [`${named(path)} is there again.`] : []),
+      ...(back === true ? [`${named(path)} had been deleted; it is there again.`] : []),
+      ...(file === undefined
+        ? []
+        : [`${named(path)} ${flips[what][file as "moves" | "deletes"]}.`]),
+      `${named(path ?? block_id)} is now version ${text(version)}${diff === "" ? ", its text is unchanged" : ":"}`,
       ...(diff === "" ? [] : [text(diff)]),
       ...(Number(stayed) > 0
         ? [
@@ -304,6 +309,23 @@ function words(values: readonly unknown[], space = "  "): string {
     .filter((value) => value !== undefined && value !== null)
     .map(text)
     .join(space);
+}
+
+/** What one line cannot hold, or would hide, and what would be taken for a quoted name or for the space behind one. */
+const NO_NAME = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]|^[\s"]|\s$| {2}/u;
+
+/** A block or a path in a line with others: a name that could be misread is a JSON string that says it. */
+function named(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  const name = text(value);
+  return NO_NAME.test(name) ? quoted(name) : name;
+}
+
+function quoted(name: string): string {
+  return JSON.stringify(name).replaceAll(
+    /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 function text(value: unknown): string {

@@ -11,7 +11,8 @@ export const fileList = defineTool({
   name: "file_list",
   description:
     "Lists the files of a folder, also those that no block was made of yet, in the order of their paths. Ignored files and " +
-    "what is below ignored folders are left out unless asked for. A link is listed as the file that it leads to.",
+    "what is below ignored folders are left out unless asked for. A link is listed as the file that it leads to. " +
+    "A name that could be misread in a line, such as one with a newline, is shown in quotes as a JSON string: pass what that says, without the quotes.",
   writes: false,
   input: z.strictObject({
     mount: z
