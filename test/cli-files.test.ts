@@ -560,6 +560,23 @@ describe.each(ways)("files by the command line (%s)", (way) => {
     expect(await project.fine(["conflicts", "src/deep"])).toBe("Nothing is in conflict.\n");
   });
 
+  test("a slash at the end of a path says that it is no file", async () => {
+    await using project = await Project.make("process");
+    await project.fine(["mount", "."]);
+    for (const made of [
+      ["file", "create", "new/"],
+      ["file", "move", "README.md", "new/"],
+    ]) {
+      const { code, err } = await project.run(made);
+      expect([code, err]).toEqual([
+        expect.any(Number),
+        expect.stringContaining("leave the slash out"),
+      ]);
+    }
+    expect(existsSync(project.path("new"))).toBe(false);
+    expect(await project.fine(["status", "src/"])).toContain("no file there has a block yet");
+  });
+
   test("a conflict shows both sides and is resolved", async () => {
     await using project = await Project.make(way);
     await project.fine(["mount", ".", "--manual-save"]);

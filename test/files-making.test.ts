@@ -776,3 +776,23 @@ test.each(Object.entries(MAKING))(
     expect(await mounted.text("new.txt")).toBe(mounted.read("new.txt"));
   },
 );
+
+test("no file is made of a path that names a folder, by the slash at its end", async () => {
+  await using mounted = await Mounted.with({ ...OPEN, "a.txt": "one\n" });
+  await mounted.text("a.txt");
+  const merged = { path: "new/", text: "one\n", base_version: 0 };
+  for (const made of [
+    mounted.call("file_create", { path: "new/" }, claude),
+    mounted.call("file_merge", merged, claude),
+    mounted.call("file_move", { path: "a.txt", to: "new/" }, claude),
+  ])
+    await expect(made).rejects.toMatchObject({
+      code: "invalid_argument",
+      message: expect.stringContaining("leave the slash out"),
+    });
+  expect(existsSync(mounted.path("new"))).toBe(false);
+  await mounted.call("file_create", { path: "new/a.txt" }, claude);
+  await expect(mounted.call("file_status", { path: "new/" }, claude)).resolves.toMatchObject({
+    files: [{ path: "new/a.txt" }],
+  });
+});

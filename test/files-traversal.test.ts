@@ -110,6 +110,8 @@ describe("a path that somebody gives", () => {
       expect([code("pipe"), code("socket")]).toEqual(["file_unreadable", "file_unreadable"]);
       expect(code("notes.txt/x")).toBe("invalid_argument");
       expect(code("notes.txt/")).toBe("invalid_argument");
+      for (const absent of ["new/", "sub/new/", "new/."])
+        expect([absent, code(absent)]).toEqual([absent, "invalid_argument"]);
       expect(code("notes.txt/..")).toBe("invalid_argument");
       expect(code("circle")).toBe("file_unreadable");
       expect(code("x".repeat(256))).toBe("invalid_argument");

@@ -204,7 +204,10 @@ class Walk implements Disposable {
       else this.#down(step, follow || this.#left.length > 0);
     }
     // A slash at the end says that a folder is meant.
-    if (this.#leaf === "file" && this.#given.endsWith("/")) throw this.#notAFolder();
+    if (/\/\.?$/.test(this.#given)) {
+      if (this.#leaf === "file") throw this.#notAFolder();
+      if (this.#leaf === "absent") throw noFolder(this.#given);
+    }
     // Whoever could write those could have the sweep write for them.
     const path = this.#names.join("/");
     if (this.#names.some((name) => isTemporaryName(name)) || this.#folder.isOwn(path))
@@ -394,6 +397,14 @@ function notPlain(given: string): KumikoError {
     "file_unreadable",
     `${printed(given)} is neither a plain file nor a folder.`,
     { path: given, reason: "not_plain" },
+  );
+}
+
+function noFolder(given: string): KumikoError {
+  return new KumikoError(
+    "invalid_argument",
+    `${printed(given)} names a folder, by the slash at its end, and there is none: for a file leave the slash out, or add the file's name. Folders are made with their files.`,
+    { path: given },
   );
 }
 

@@ -8,7 +8,7 @@ import { leavesUnsaved, printUnsaved } from "../home/tool-answer.ts";
 import { printHistory } from "../home/history-answer.ts";
 import type { HomeFlags } from "../home/options.ts";
 import { bold, dim } from "../home/paint.ts";
-import { pathFrom, shownPath, withShownPaths } from "../home/paths.ts";
+import { filePathFrom, shownPath, withShownPaths } from "../home/paths.ts";
 import type { OpenKernel } from "../home/access.ts";
 import { type Caller, withKernel } from "../home/with-kernel.ts";
 import type { Terminal } from "../terminal.ts";
@@ -65,7 +65,7 @@ export async function editFile(
   given: string,
   flags: HomeFlags,
 ): Promise<number> {
-  const file = pathFrom(terminal, given);
+  const file = filePathFrom(terminal, given);
   // Whatever is wrong with the path is said before anything is asked for.
   const opened = await open(terminal, file, flags);
   const editor = editorOf(terminal);

@@ -9,11 +9,19 @@ const pathArguments = new Set(["block_id", "path", "to"]);
 
 /** A block, and `@name/path`, mean the same everywhere; other words are paths from where the person stands. */
 export function targetFrom(terminal: Terminal, word: string): string {
-  return isBlockId(word) || word.startsWith("@") || word === "" ? word : pathFrom(terminal, word);
+  return isBlockId(word) || word.startsWith("@") || word === ""
+    ? word
+    : filePathFrom(terminal, word);
 }
 
 export function pathFrom(terminal: Terminal, word: string): string {
   return resolve(standing(terminal), word);
+}
+
+/** The same of what is to be a file: a slash at the end, which says that it is none, is left for the tools to refuse. */
+export function filePathFrom(terminal: Terminal, word: string): string {
+  const path = pathFrom(terminal, word);
+  return word.endsWith("/") && path !== "/" ? `${path}/` : path;
 }
 
 /** Whether a word is meant as a file where it could be something else too. */
