@@ -2,6 +2,7 @@ import { linkSync, lstatSync, readlinkSync, symlinkSync } from "node:fs";
 import { setTimeout as passing } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { Mounted } from "./support/mounted.ts";
+import { refusalOf } from "./support/refusal.ts";
 import { hasVim } from "./support/programs.ts";
 import { shell } from "./support/writers.ts";
 
@@ -130,4 +131,42 @@ test("rules are by path: a link to a secret is secret, another name of the same 
     await expect(mounted.text(path)).rejects.toMatchObject({ code: "denied" });
   // The limit that the threat model states.
   expect(await mounted.text("name.txt")).toBe("TOKEN=1\n");
+});
+
+test("a link is neither deleted nor moved, nor what it leads to in its place", async () => {
+  const OPEN = '[[rule]]\npath = "**"\nlevel = "admin"\n';
+  await using mounted = await Mounted.with({ "real/a.txt": "one\n", "kumiko.toml": OPEN });
+  symlinkSync("real/a.txt", mounted.path("link.txt"));
+  symlinkSync("real", mounted.path("folder"));
+  const removal = "@@ -1 +0,0 @@\n-one\n";
+  const deleting = `--- a/link.txt\n+++ /dev/null\n${removal}`;
+  const named = `--- a/x\n+++ /dev/null\n${removal}`;
+  const moving =
+    "diff --git a/link.txt b/b.txt\nsimilarity index 100%\nrename from link.txt\nrename to b.txt\n";
+  const ways: readonly (readonly [string, object])[] = [
+    ["file_delete", { path: "link.txt" }],
+    ["file_delete", { path: mounted.path("link.txt") }],
+    ["file_delete", { path: "@project/link.txt" }],
+    ["file_move", { path: "link.txt", to: "b.txt" }],
+    ["block_apply_patch", { patch: deleting }],
+    ["block_apply_patch", { patch: named, blocks: { x: "link.txt" } }],
+    ["block_apply_patch", { patch: named, block_id: "link.txt" }],
+    ["block_apply_patch", { patch: moving }],
+    ["block_apply_patch", { patch: moving, dry_run: true }],
+  ];
+  for (const [tool, input] of ways) {
+    const { code, message, facts } = await refusalOf(mounted.call(tool, input));
+    expect({ tool, code, facts }).toEqual({
+      tool,
+      code: "invalid_argument",
+      facts: { path: "link.txt", target: "real/a.txt" },
+    });
+    expect(message).toContain("link.txt is a link to real/a.txt");
+  }
+  expect(mounted.read("link.txt")).toBe("one\n");
+  // The file itself goes, also by the name of a folder that is a link.
+  await mounted.call("file_move", { path: "folder/a.txt", to: "real/b.txt" });
+  await mounted.call("file_delete", { path: "folder/b.txt" });
+  await mounted.call("block_undo", {});
+  expect(mounted.read("real/b.txt")).toBe("one\n");
 });

@@ -96,6 +96,12 @@ export class Disk {
     return this.#folder.resolve(path, { follow: false }).kind;
   }
 
+  /** The path of the link that somebody means; undefined when it is none, also below a linked folder. */
+  linkAt(given: string): string | undefined {
+    const { kind, path } = this.#folder.resolve(given, { follow: false });
+    return kind === "link" ? path : undefined;
+  }
+
   /** Throws why no file can be made there, as far as that shows beforehand. */
   checkMakes(path: string): void {
     checkMakes(this.#place(path));

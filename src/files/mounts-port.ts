@@ -24,6 +24,7 @@ import { findPlace, givenFor, meant } from "./places.ts";
 import { StagedSaves } from "./staged-saves.ts";
 import { unloadedTexts } from "./unloaded-texts.ts";
 import {
+  checkNoLink,
   checkWay,
   plannedDeletion,
   plannedMove,
@@ -173,11 +174,12 @@ export class MountsPort implements FilePort {
     given: string,
     to: string | undefined,
   ): Promise<PlannedGoing | undefined> {
-    const { mount, path } = meant(this.#mounts, given, invocation);
+    const { mount, ...from } = meant(this.#mounts, given, invocation);
     if (mount === undefined) return undefined;
     const place = to === undefined ? undefined : findPlace(this.#mounts, to, invocation);
-    if (place !== undefined) checkWay({ mount, path }, place, invocation);
+    if (place !== undefined) checkWay({ mount, ...from }, place, invocation);
     const file = mount.source.files.of(await this.target(invocation, given, "delete"))!;
+    checkNoLink({ mount, ...from });
     return place === undefined
       ? plannedDeletion(invocation, mount, file)
       : plannedMove(invocation, mount, file, place.path);

@@ -64,13 +64,15 @@ export function findPlaceOrRoot(
 export interface FoundPlace {
   readonly mount: Mount;
   readonly path: string;
+  /** What it was called, which may be a link to it. */
+  readonly given?: string | undefined;
   /** What was just found there. */
   readonly seen?: FileStat | undefined;
 }
 
 function placeIn(mount: Mount, given: string): FoundPlace {
   const { path, seen } = mount.source.disk.resolve(given);
-  return { mount, path, seen };
+  return { mount, path, given, seen };
 }
 
 /** The same of what may be a block as well. Without a mount it is one that is no file. */

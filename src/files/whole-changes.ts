@@ -10,6 +10,7 @@ import type {
 import type { OwnEdit } from "./following.ts";
 import type { Mount } from "./mount.ts";
 import type { MountedFile } from "./mounted-file.ts";
+import type { FoundPlace } from "./places.ts";
 
 /** A path in a folder. */
 interface PlaceInMount {
@@ -29,6 +30,18 @@ export function checkWay(from: PlaceInMount, to: PlaceInMount, invocation: Invoc
     "invalid_argument",
     `${from.path} is in @${from.mount.name} and ${to.path} in @${to.mount.name}: create it there and delete it here.`,
     { from: from.mount.name, to: to.mount.name },
+  );
+}
+
+/** Throws when a file that is to go was named by a link: that would lead nowhere then. */
+export function checkNoLink({ mount, path, given }: FoundPlace): void {
+  const link = given === undefined ? undefined : mount.source.disk.linkAt(given);
+  if (link === undefined) return;
+  throw new KumikoError(
+    "invalid_argument",
+    `${link} is a link to ${path}, which would go while the link stays: name ${path} if you mean that file, or remove ` +
+      "the link with a tool of the system.",
+    { path: link, target: path },
   );
 }
 

@@ -49,6 +49,8 @@ interface StreamDefinition<Input extends z.ZodType, Output extends z.ZodType> ex
 
 interface ToolCall<Input> {
   readonly input: Input;
+  /** What the caller called the block that `input` names: the path of a file, or of a link to one. */
+  readonly given?: string;
   readonly invocation: Invocation;
   /** Tool and arguments as one hash: what makes a retry the same call. Empty when the call has no id. */
   readonly fingerprint: string;
@@ -115,7 +117,7 @@ async function withTarget<Input>(
   const { block_id: given } = call.input as { block_id?: unknown };
   if (typeof given !== "string") return call;
   const block_id = await kernel.target(call.invocation, given, operation);
-  return { ...call, input: { ...call.input, block_id } };
+  return { ...call, given, input: { ...call.input, block_id } };
 }
 
 function toCall<Input extends z.ZodType>(

@@ -2,13 +2,13 @@ import * as z from "zod";
 import { defineTool, writing } from "../../tools/index.ts";
 import { Mounts } from "../mounts.ts";
 import { findPlace } from "../places.ts";
-import { checkWay } from "../whole-changes.ts";
+import { checkNoLink, checkWay } from "../whole-changes.ts";
 import { pathArgument, wholeFileAnswer } from "./shared.ts";
 
 export const fileMove = defineTool({
   name: "file_move",
   description:
-    "Moves or renames a file within its folder. Its block, history and authors go with it. Never over a file that is there. " +
+    "Moves or renames a file within its folder. Its block, history and authors go with it. Never over a file that is there; a link to one is not moved. " +
     "block_undo moves it back.",
   writes: true,
   keepsAnswer: true,
@@ -26,6 +26,7 @@ export const fileMove = defineTool({
     const from = findPlace(mounts, input.path, invocation);
     const to = findPlace(mounts, input.to, invocation);
     checkWay(from, to, invocation);
+    checkNoLink(from);
     const { source } = from.mount;
     const file = await source.load(from.path);
     const places = { from: from.path, to: to.path };

@@ -2,9 +2,8 @@ import * as z from "zod";
 import type { Invocation, Kernel } from "../../kernel/index.ts";
 import type { FileOperation } from "../../permission/index.ts";
 import { fileStatuses } from "../file-status.ts";
-import type { Mount } from "../mount.ts";
 import { Mounts } from "../mounts.ts";
-import { findPlace } from "../places.ts";
+import { findPlace, type FoundPlace } from "../places.ts";
 
 export const pathArgument = z
   .string()
@@ -48,7 +47,7 @@ export async function placeFor(
   { actor, kind = "person", folder }: Invocation,
   given: string,
   operation: FileOperation,
-): Promise<{ mount: Mount; path: string }> {
+): Promise<FoundPlace> {
   const place = findPlace(Mounts.of(kernel), given, { folder });
   place.mount.check(place.path, operation, { actor, kind });
   return place;

@@ -88,12 +88,13 @@ export const blockApplyPatch = defineTool({
       },
     },
   ],
-  async run(kernel, { input, invocation, fingerprint }) {
+  async run(kernel, { input, given, invocation, fingerprint }) {
     const { block_id, blocks = {}, base_version: base, dry_run = false } = input;
     const context = input.context ?? invocation.context;
     const { files } = parsePatch(input.patch);
     const targets = await patchTargets(kernel, files, {
       block: block_id,
+      given,
       blocks,
       context,
       invocation,

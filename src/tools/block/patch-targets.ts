@@ -23,6 +23,8 @@ export interface PatchedNewFile extends PatchPart {
 export interface TargetOptions {
   /** The block of a patch for one file, whatever its names. */
   readonly block: string | undefined;
+  /** What the caller called that. */
+  readonly given: string | undefined;
   readonly blocks: { readonly [path: string]: string };
   readonly context: string | undefined;
   readonly invocation: Invocation;
@@ -37,9 +39,10 @@ const NAMED = 20;
 export async function patchTargets(
   kernel: Kernel,
   files: readonly FilePatch[],
-  { block, blocks, context, invocation }: TargetOptions,
+  { block, given, blocks, context, invocation }: TargetOptions,
 ): Promise<(PatchTarget | PatchedNewFile)[]> {
-  if (block !== undefined) return [await withGoing(kernel, invocation, oneTarget(files, block))];
+  if (block !== undefined)
+    return [await withGoing(kernel, invocation, oneTarget(files, block), given)];
   const paths = files.map((file) => pathOf(file, kernel.hasFiles));
   const unknown = kernel.hasFiles
     ? []
@@ -93,11 +96,12 @@ async function withGoing(
   kernel: Kernel,
   invocation: Invocation,
   target: PatchTarget,
+  given = target.block,
 ): Promise<PatchTarget> {
-  const { block, file } = target;
+  const { file } = target;
   if (file.kind !== "delete" && file.kind !== "rename") return target;
   const to = file.kind === "rename" ? file.newPath! : undefined;
-  const going = await kernel.going(invocation, block, to);
+  const going = await kernel.going(invocation, given, to);
   return going === undefined ? target : { ...target, block: going.block, going };
 }
 
