@@ -101,7 +101,9 @@ function filesText({ files, after, unlisted = [] }: Answer): string {
   );
   if (rows.length === 0) rows.push("No files.");
   for (const { path, reason } of unlisted as readonly Answer[])
-    rows.push(`${named(path)} cannot be looked into (${text(reason)}): what it holds is missing here.`);
+    rows.push(
+      `${named(path)} cannot be looked into (${text(reason)}): what it holds is missing here.`,
+    );
   if (after !== undefined) rows.push(`There are more: pass after: ${quoted(text(after))}.`);
   return rows.join("\n");
 }
