@@ -250,11 +250,12 @@ interface Run {
 
 export function blameCall(dice: Dice, model: Model, block = dice.block(), all = false): Call {
   const lines = linesOf(block.text.read()).length;
-  const start = dice.below(lines + 1);
+  // Also behind the last line, where there is nothing.
+  const start = dice.below(lines + 3);
   const range =
     all || model.isWaiting(block.id)
       ? undefined
-      : dice.maybe(0.4, () => ({ start, end: start + dice.below(lines - start + 1) }));
+      : dice.maybe(0.4, () => ({ start, end: start + dice.below(lines + 3) }));
   return reading(dice.caller(), {
     tool: "block_blame",
     input: { block_id: block.id, range },

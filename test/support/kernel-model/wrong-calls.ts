@@ -95,7 +95,6 @@ function outside({ id: block_id, text }: ModelBlock, model: Model): Wrong[] {
     ["block_diff", { block_id, from: now + 9 }, "out_of_range"],
     ["block_rollback", { block_id, version: now + 9 }, "out_of_range"],
     ["block_history", { block_id, before: now + 9 }, "out_of_range"],
-    ["block_blame", { block_id, range: { start: 0, end: 99 } }, "out_of_range"],
     ["block_sync", { position: model.head + 99 }, "out_of_range"],
     ["block_edit", { block_id, operations: [insert], base_version: now }, "out_of_range"],
     ["block_edit", { block_id, operations: [far], base_version: now }, "out_of_range"],
