@@ -79,6 +79,7 @@ function lostText(conflict: Answer): string {
 function linesText(lines: unknown): string {
   return lines === "" ? "(no lines)\n" : text(lines).replace(/\n?$/, "\n");
 }
+
 /** What is not on disk although the edit stands: whoever runs its tests next must know. */
 function unsavedText(unsaved: unknown): string {
   return (unsaved as readonly Answer[])
