@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { main } from "../src/cli/main.ts";
 import { processTerminal, type Terminal } from "../src/cli/terminal.ts";
@@ -151,6 +152,19 @@ describe("kumiko", () => {
       { cwd: folder.path },
     );
     expect(piped).toMatchObject({ stdout: "--- x\n", stderr: "" });
+  });
+
+  test("says as much at once as it has to, without a word of its own", async () => {
+    const terminal = JSON.stringify(pathToFileURL(join(root, "src", "cli", "terminal.ts")));
+    const program = `
+      const { processTerminal } = await import(${terminal});
+      const terminal = await processTerminal();
+      await Promise.all(Array.from({ length: 30 }, (_, at) => terminal.complain(at + " ")));`;
+    const args = ["--input-type=module", "-e", program];
+    const said = Array.from({ length: 30 }, (_, at) => `${at} `).join("");
+    expect(await runProgram(process.execPath, args)).toMatchObject({ code: 0, stderr: said });
+    const closed = ["-c", `"$0" "$@" 2>&1 >/dev/null | true`, process.execPath, ...args];
+    expect(await runProgram("bash", closed)).toMatchObject({ code: 0, stderr: "" });
   });
 });
 

@@ -95,17 +95,17 @@ async function ask(question: string): Promise<string> {
   }
 }
 
+const heard = new WeakSet<NodeJS.WriteStream>();
+
 function write(stream: NodeJS.WriteStream, text: string | Uint8Array): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
+  // Whoever wrote is told. Without a listener the stream would end the process as well, and many may write at once.
+  if (!heard.has(stream)) stream.on("error", () => undefined);
+  heard.add(stream);
   // A reader that has seen enough (`| head`) is no failure of ours.
-  const settle = (error?: Error | null): void => {
+  stream.write(text, (error) => {
     if (error && (error as NodeJS.ErrnoException).code !== "EPIPE") reject(error);
     else resolve();
-  };
-  stream.once("error", settle);
-  stream.write(text, (error) => {
-    settle(error);
-    setImmediate(() => stream.off("error", settle));
   });
   return promise;
 }
