@@ -42,8 +42,9 @@ export function translateAppend(target: EditTarget, text: string): Splice[] {
 export function baseRequired(target: EditTarget): KumikoError {
   return new KumikoError(
     "base_required",
-    `An edit by position must say which version its positions mean: read the block and pass that ` +
-      `version as base_version (now ${target.version}), or give expected_text.`,
+    // Not which is the newest: whoever passed that unread would write over what others have put there.
+    "An edit by position must say which version its positions mean, and it is not known which one you read last: read the " +
+      "block (again), or pass the version that you did read as base_version, or give expected_text.",
     { version: target.version },
   );
 }
