@@ -5,7 +5,8 @@ import { asRefusal, type Host } from "./host.ts";
 import { contextFor, kernelFor } from "./places.ts";
 import { type Sight, sightOfCall } from "./sight.ts";
 import { errorText } from "./tool-error.ts";
-import { type Answer, answerData, answerText } from "./tool-text.ts";
+import type { Answer } from "./plain-words.ts";
+import { answerData, answerText } from "./tool-text.ts";
 
 interface ToolCall {
   readonly name: string;

@@ -6,7 +6,7 @@ import { JsonWriter } from "./json-bytes.ts";
 import type { Connection } from "./server.ts";
 import { serverInfo } from "./server-info.ts";
 import type { Sight } from "./sight.ts";
-import type { Answer } from "./tool-text.ts";
+import type { Answer } from "./plain-words.ts";
 
 export const MODERN = "2026-07-28";
 

@@ -4,7 +4,8 @@ import type { Host } from "./host.ts";
 import { kernelFor } from "./places.ts";
 import { parseResourceUri, type ResourceName, resourceUri } from "./resource-uri.ts";
 import type { CallSight, Sight } from "./sight.ts";
-import { type Answer, answerText } from "./tool-text.ts";
+import type { Answer } from "./plain-words.ts";
+import { answerText } from "./tool-text.ts";
 
 const PAGE = 100;
 /** What a completion may give, by the protocol. */

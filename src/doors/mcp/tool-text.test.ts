@@ -97,3 +97,48 @@ it("writes a path in one line, as a JSON string where it could be misread", () =
     expect(said).not.toContain(name);
   }
 });
+
+it("says how files stand by those that do not stand well, as many as there is room for", () => {
+  const standing = (at: number, status: string) => {
+    return { path: `${at}.txt`, block_id: `@src~file~${at}`, status };
+  };
+  const said = (files: object[], conflicts: object[] = []) =>
+    answerText("file_status", { files, conflicts }, {});
+  expect(said([])).toBe("No file has a block yet.");
+  expect(said([standing(1, "synced")])).toBe("1.txt  (@src~file~1)  synced");
+  expect(said([standing(1, "synced"), standing(2, "synced")])).toBe("All 2 are synced.");
+  const ahead = { ...standing(3, "block_ahead"), why: "the disk is full" };
+  expect(said([standing(1, "synced"), ahead, standing(2, "synced")])).toBe(
+    "3.txt  (@src~file~3)  block_ahead  the disk is full\n2 more are synced.",
+  );
+  const many = Array.from({ length: 205 }, (_, at) => standing(at, "conflict"));
+  const conflict = (at: number) => ({
+    conflict: `c${at}`,
+    path: `${at}.txt`,
+    block_id: `@src~file~${at}`,
+    version: 4,
+    stood: "disk",
+    theirs: "disk",
+    mine: ["codex"],
+    memory: { text: "codex's\n" },
+    disk: { text: "" },
+  });
+  const lines = said(
+    many,
+    many.slice(0, 25).map((_, at) => conflict(at)),
+  ).split("\n");
+  expect(lines.slice(199, 203)).toEqual([
+    "199.txt  (@src~file~199)  conflict",
+    "5 more are not synced either.",
+    "",
+    "Conflict c0 in 0.txt (@src~file~0, version 4): disk's lines stand there now; decide with file_resolve.",
+  ]);
+  expect(lines.slice(203, 208)).toEqual([
+    "disk, by disk:",
+    "(no lines)",
+    "memory, by codex:",
+    "codex's",
+    "",
+  ]);
+  expect(lines.at(-1)).toBe("5 more are in conflict: ask for one file.");
+});

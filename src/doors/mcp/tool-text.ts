@@ -1,5 +1,6 @@
-/** A tool's answer and what it was asked for: both are as the tool's schemas say. */
-export type Answer = { readonly [name: string]: unknown };
+import { conflictsText, conflictText } from "./conflict-text.ts";
+import { type Answer, named, quoted, text, words } from "./plain-words.ts";
+
 type Form = (answer: Answer, input: Answer) => string;
 
 /** Answers as a model reads them best: plain text, line numbers from 0, the version beside it. */
@@ -34,7 +35,7 @@ const saidByText = new Set(["block_read", "block_diff"]);
 /** What a model is given. */
 export function answerText(tool: string, answer: Answer, input: Answer): string {
   // It answers conflicts as they all stand; elsewhere they are what the caller was not told yet.
-  if (tool === "file_status") return JSON.stringify(answer);
+  if (tool === "file_status") return statusText(answer);
   const form = forms[tool] ?? ("edit" in answer && "version" in answer ? editText : asData);
   const { conflicts = [], unsaved = [], ...rest } = answer;
   return `${form(rest, input)}${conflictsText(conflicts)}${unsavedText(unsaved)}`;
@@ -49,35 +50,32 @@ export function answerData(tool: string, answer: Answer): Answer {
   return numbers;
 }
 
-/** What of one's own does not stand: whoever wrote it hears of it here. */
-function conflictsText(conflicts: unknown): string {
-  return (conflicts as readonly Answer[])
-    .map(
-      (each) =>
-        `\n\nConflict ${text(each["conflict"])} in ${named(each["path"])}: ${lostText(each)}`,
-    )
-    .join("");
-}
+/** More than these are counted: a model would have no room for anything else. */
+const SHOWN = { files: 200, conflicts: 20 };
 
-function lostText(conflict: Answer): string {
-  const { stood, gone, theirs, mine, memory, disk, lost } = conflict;
-  const ours = mine as readonly string[];
-  const inBlock = ours.length === 0 ? "others" : ours.join(" and ");
-  if (stood === "nobody")
-    return (
-      "both sides changed the same lines, and the file is not written until somebody decides with file_resolve.\n" +
-      `disk, by ${text(theirs)}:\n${linesText((disk as Answer)["text"])}memory, by ${inBlock}:\n${linesText((memory as Answer)["text"])}`
+/** What is as it should be is counted; a path alone may be one of several folders. */
+function statusText({ files, conflicts }: Answer): string {
+  const all = files as readonly Answer[];
+  const odd = all.length === 1 ? all : all.filter(({ status }) => status !== "synced");
+  const rows = odd
+    .slice(0, SHOWN.files)
+    .map(({ path, block_id: block, status, why }) =>
+      words([named(path), block === undefined ? undefined : `(${text(block)})`, status, why]),
     );
-  const why =
-    gone === true
-      ? "the file was deleted before these lines of yours were saved"
-      : `${stood === "disk" ? text(theirs) : inBlock} changed the same lines, and these of yours do not stand there now`;
-  return `${why}; decide with file_resolve:\n${linesText(lost)}`;
+  const synced = all.length - odd.length;
+  if (odd.length > SHOWN.files) rows.push(more(odd.length - SHOWN.files, "are not synced either"));
+  if (synced > 0)
+    rows.push(odd.length === 0 ? `All ${synced} are synced.` : more(synced, "are synced"));
+  if (all.length === 0) rows.push("No file has a block yet.");
+  const open = conflicts as readonly Answer[];
+  for (const each of open.slice(0, SHOWN.conflicts)) rows.push("", conflictText(each).trimEnd());
+  if (open.length > SHOWN.conflicts)
+    rows.push("", more(open.length - SHOWN.conflicts, "are in conflict: ask for one file"));
+  return rows.join("\n");
 }
 
-/** Lines in a row with others; the last of a file may have no newline. */
-function linesText(lines: unknown): string {
-  return lines === "" ? "(no lines)\n" : text(lines).replace(/\n?$/, "\n");
+function more(count: number, what: string): string {
+  return `${count} more ${what}.`;
 }
 
 /** What is not on disk although the edit stands: whoever runs its tests next must know. */
@@ -304,33 +302,4 @@ function flipText(what: keyof typeof flips, { edit, flipped, actor, blocks }: An
 
 function isAsBefore({ diff, file, made, back }: Answer): boolean {
   return diff === "" && file === undefined && made === undefined && back === undefined;
-}
-
-/** What there is, with some space between. */
-function words(values: readonly unknown[], space = "  "): string {
-  return values
-    .filter((value) => value !== undefined && value !== null)
-    .map(text)
-    .join(space);
-}
-
-/** What one line cannot hold, or would hide, and what would be taken for a quoted name or for the space behind one. */
-const NO_NAME = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]|^[\s"]|\s$| {2}/u;
-
-/** A block or a path in a line with others: a name that could be misread is a JSON string that says it. */
-function named(value: unknown): string | undefined {
-  if (value === undefined || value === null) return undefined;
-  const name = text(value);
-  return NO_NAME.test(name) ? quoted(name) : name;
-}
-
-function quoted(name: string): string {
-  return JSON.stringify(name).replaceAll(
-    /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu,
-    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-}
-
-function text(value: unknown): string {
-  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
